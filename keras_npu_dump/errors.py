@@ -1,0 +1,46 @@
+"""The exceptions that users of this package may catch.
+
+Everything here is a mistake of input or surroundings, told in one message:
+what was expected, what was received, what to do. A bug is never one of these.
+"""
+
+
+class DumpError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class ConfigError(DumpError, ValueError):
+    """A dump setting that GE would reject, or that contradicts another one."""
+
+
+class DeviceOpenedError(DumpError, RuntimeError):
+    """Settings arrived after `npu_device.open()`, which reads them only once."""
+
+
+class DeviceNotFoundError(DumpError, RuntimeError):
+    """Neither npu_device nor its emulator is there."""
+
+
+class InputError(DumpError):
+    """A path or argument that a command cannot work with."""
+
+
+class FormatError(DumpError, ValueError):
+    """A file that is not what it claims to be, or not all of it.
+
+    Attributes:
+      path: the file.
+      reason: what was expected and what was found.
+      offset: position in bytes where reading ended, or None.
+    """
+
+    def __init__(self, path, reason, offset=None):
+        self.path = str(path)
+        self.reason = reason
+        self.offset = offset
+        where = "" if offset is None else " at byte %d" % offset
+        super().__init__("%s%s: %s" % (self.path, where, reason))
+
+    def __reduce__(self):
+        # args holds the finished message; workers hand errors over by pickle.
+        return (type(self), (self.path, self.reason, self.offset))

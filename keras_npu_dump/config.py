@@ -1,0 +1,310 @@
+"""DumpConfig: what to dump, checked by the vendor's own rules before anything starts.
+
+The fields of `npu_device.global_options().dump_config` and their allowed values
+are those of npu_device (configs/dump_config.py); what GE checks at session start
+(ge, base/common/dump/dump_properties.cc) and would report as an InternalError at
+the first graph is a `ConfigError` here.
+"""
+import dataclasses
+import math
+import os
+from typing import Any, FrozenSet, Iterable, List, Optional
+
+from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.steps import StepSet
+
+DEFAULT_DUMP_PATH = "output/data_dump"
+DEFAULT_OVERFLOW_PATH = "output/overflow_dump"
+DEFAULT_MIN_FREE_GB = 5.0
+
+DUMP_MODES = ("input", "output", "all")
+DUMP_DATA = ("tensor", "stats")
+DUMP_DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
+
+_TRUE = frozenset(("true", "t", "yes", "y", "on", "1"))
+_FALSE = frozenset(("false", "f", "no", "n", "off", "0"))
+
+
+def parse_bool(value: Any, name: str = "flag") -> Optional[bool]:
+    """Reads a switch as training scripts write it.
+
+    Args:
+      value: a bool, 0 or 1, or true/false/yes/no/on/off/1/0 in any case. None and
+        the empty string mean "not given".
+      name: how the switch is called in the error message.
+
+    Returns:
+      True, False, or None where it was not given.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if not text or text == "none":
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    hint = " A folder goes into %s_path." % name if "/" in text and name == "over_dump" else ""
+    raise ConfigError("%s: expected true or false. Received: %r.%s" % (name, value, hint))
+
+
+@dataclasses.dataclass(frozen=True)
+class DumpConfig:
+    """What to dump. Every field is checked when the object is made.
+
+    Args:
+      enable_dump: dump operators' data; by default on, unless `enable_dump_debug` is.
+      dump_path: folder for everything; made at `apply` if missing, relative to the
+        current directory of that moment. Defaults to "output/data_dump"
+        ("output/overflow_dump" with `enable_dump_debug`).
+      dump_step: which executions, see `StepSet.of`; None or "all" is every one.
+        Defaults to "0".
+      dump_mode: "input", "output" or "all". Defaults to "all".
+      dump_data: "tensor" (the operators' data) or "stats" (a csv of statistics per
+        operator). Defaults to "tensor".
+      dump_layer: operators to dump, as a list of names or a text of names separated
+        by blanks; nothing means all of them. Defaults to None.
+      enable_dump_debug: dump what overflows; excludes `enable_dump`. Defaults to False.
+      dump_debug_mode: "aicore_overflow", "atomic_overflow" or "all" (Atlas A2 and
+        later know only "all"). Defaults to "all".
+      ranks: only these ranks dump; None is all. Defaults to None.
+      graph: set DUMP_GE_GRAPH=2 where the user has not. Defaults to True.
+      graph_path: where graph files go (DUMP_GRAPH_PATH, where the user has not set
+        it). Defaults to `{dump_path}/graphs`.
+      graph_level: DUMP_GRAPH_LEVEL, where the user has not set it. Defaults to "3",
+        the executed Build graphs only.
+      collect: write the manifest when training ends. Defaults to True.
+      min_free_gb: refuse to start with less free space than this, in units of
+        10**9 bytes. Defaults to 5.
+      strict: what would be a warning while training stops it. Defaults to False.
+
+    Raises:
+      ConfigError: with what was expected and what was received.
+    """
+
+    enable_dump: Any = None
+    dump_path: Any = None
+    dump_step: Any = "0"
+    dump_mode: str = "all"
+    dump_data: str = "tensor"
+    dump_layer: Any = None
+    enable_dump_debug: Any = False
+    dump_debug_mode: str = "all"
+    ranks: Any = None
+    graph: Any = True
+    graph_path: Optional[str] = None
+    graph_level: Any = "3"
+    collect: Any = True
+    min_free_gb: Any = DEFAULT_MIN_FREE_GB
+    strict: Any = False
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        debug = bool(parse_bool(self.enable_dump_debug, "enable_dump_debug"))
+        dump = parse_bool(self.enable_dump, "enable_dump")
+        put(self, "enable_dump_debug", debug)
+        put(self, "enable_dump", not debug if dump is None else dump)
+        if self.enable_dump and debug:
+            raise ConfigError(
+                "expected one of enable_dump (data_dump_flag) and enable_dump_debug (over_dump)."
+                " Received: both. GE refuses that; choose one.")
+        put(self, "dump_path", _check_path(self.dump_path, debug))
+        put(self, "dump_step", StepSet.of(self.dump_step))
+        _check_choice("dump_mode", self.dump_mode, DUMP_MODES)
+        _check_choice("dump_data", self.dump_data, DUMP_DATA)
+        _check_choice("dump_debug_mode", self.dump_debug_mode, DUMP_DEBUG_MODES)
+        put(self, "dump_layer", _layers(self.dump_layer))
+        put(self, "ranks", _ranks(self.ranks))
+        for name in ("graph", "collect"):
+            put(self, name, parse_bool(getattr(self, name), name) is not False)
+        put(self, "strict", bool(parse_bool(self.strict, "strict")))
+        put(self, "graph_path", self.graph_path or None)
+        put(self, "graph_level", str(self.graph_level or "3"))
+        put(self, "min_free_gb", _free_gb(self.min_free_gb))
+
+    @classmethod
+    def off(cls) -> "DumpConfig":
+        """A configuration whose callback does nothing."""
+        return cls(enable_dump=False)
+
+    @classmethod
+    def from_flags(cls, flags: Any, **overrides: Any) -> "DumpConfig":
+        """Reads the flags of an existing training main.
+
+        Args:
+          flags: absl FLAGS, an argparse Namespace, or any object with attributes of
+            the names that `keras_npu_dump.flags` defines; what is missing, None or
+            empty takes its default.
+          **overrides: fields of DumpConfig that win over the flags.
+
+        Raises:
+          ConfigError: for a value that GE would reject, for flags that were not
+            parsed yet, and for an object without any of the flags.
+        """
+        fields = read_flags(flags)
+        fields.update(overrides)
+        if not fields.get("enable_dump") and not fields.get("enable_dump_debug"):
+            return cls.off()
+        return cls(**fields)
+
+    @property
+    def is_off(self) -> bool:
+        return not self.enable_dump and not self.enable_dump_debug
+
+    @property
+    def layers(self) -> List[str]:
+        """The names in dump_layer; empty for all operators."""
+        return self.dump_layer.split()
+
+    def replace(self, **changes: Any) -> "DumpConfig":
+        """A copy with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def npu_options(self) -> dict:
+        """The values for `npu_device.global_options().dump_config`, by field name.
+
+        dump_step and dump_layer are left out where they select everything, as
+        npu_device then leaves them None.
+        """
+        options = {
+            "enable_dump": self.enable_dump,
+            "dump_path": self.dump_path,
+            "dump_mode": self.dump_mode,
+            "dump_data": self.dump_data,
+            "enable_dump_debug": self.enable_dump_debug,
+            "dump_debug_mode": self.dump_debug_mode,
+        }
+        if self.dump_step.text and self.enable_dump:
+            options["dump_step"] = self.dump_step.text
+        if self.dump_layer:
+            options["dump_layer"] = self.dump_layer
+        return options
+
+
+# flag of a training main -> field of DumpConfig
+FLAG_FIELDS = {
+    "data_dump_flag": "enable_dump",
+    "data_dump_step": "dump_step",
+    "data_dump_path": "dump_path",
+    "data_dump_mode": "dump_mode",
+    "data_dump_data": "dump_data",
+    "data_dump_layer": "dump_layer",
+    "over_dump": "enable_dump_debug",
+    "over_dump_path": "dump_path",
+    "over_dump_mode": "dump_debug_mode",
+    "data_dump_ranks": "ranks",
+    "data_dump_graph": "graph",
+    "data_dump_graph_path": "graph_path",
+    "data_dump_graph_level": "graph_level",
+    "data_dump_collect": "collect",
+    "data_dump_min_free_gb": "min_free_gb",
+    "data_dump_strict": "strict",
+}
+_SWITCHES = ("data_dump_flag", "over_dump", "data_dump_graph", "data_dump_collect",
+             "data_dump_strict")
+
+
+def read_flags(flags: Any) -> dict:
+    """The fields of DumpConfig that `flags` gives; see `DumpConfig.from_flags`."""
+    given = {}
+    known = False
+    for flag in FLAG_FIELDS:
+        try:
+            value = getattr(flags, flag)
+        except AttributeError:
+            continue
+        except Exception as error:  # absl's UnparsedFlagAccessError, without importing absl
+            if type(error).__name__ != "UnparsedFlagAccessError":
+                raise
+            raise ConfigError(
+                "the flags were read before they were parsed (--%s). Expected: read them inside"
+                " main, under app.run(main), or after FLAGS(sys.argv)." % flag) from error
+        known = True
+        if flag in _SWITCHES:
+            value = parse_bool(value, flag)
+        if value is None or (isinstance(value, (str, list, tuple)) and not value):
+            continue
+        given[flag] = value
+    if not known:
+        raise ConfigError(
+            "expected absl FLAGS, an argparse Namespace or another object with attributes such as"
+            " data_dump_flag and data_dump_step. Received: %s. keras_npu_dump.flags.define_flags()"
+            " and add_arguments(parser) define them." % type(flags).__name__)
+    if given.get("data_dump_flag") and given.get("over_dump"):
+        raise ConfigError("expected one of data_dump_flag and over_dump. Received: both."
+                          " GE refuses that; choose one.")
+    overflow = given.get("over_dump", False)
+    unused = ("data_dump_path",) if overflow else ("over_dump_path",)
+    fields = {FLAG_FIELDS[flag]: value for flag, value in given.items() if flag not in unused}
+    fields["enable_dump"] = given.get("data_dump_flag", False)
+    fields["enable_dump_debug"] = overflow
+    if isinstance(fields.get("dump_step"), (list, tuple)) and all(
+            isinstance(item, str) for item in fields["dump_step"]):
+        fields["dump_step"] = "|".join(fields["dump_step"])
+    if isinstance(fields.get("dump_step"), int):
+        fields["dump_step"] = str(fields["dump_step"])
+    return fields
+
+
+def _check_path(value: Any, debug: bool) -> str:
+    if value is None or value == "":
+        return DEFAULT_OVERFLOW_PATH if debug else DEFAULT_DUMP_PATH
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise ConfigError("dump_path: expected the path of a folder. Received: %r." % (value,))
+    if "\0" in text:
+        raise ConfigError("dump_path: expected a path without a NUL character. Received: %r."
+                          % (text,))
+    return text
+
+
+def _check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
+    if not isinstance(value, str) or value not in allowed:
+        raise ConfigError("%s: expected one of %s. Received: %r."
+                          % (name, ", ".join(repr(item) for item in allowed), value))
+
+
+def _layers(value: Any) -> str:
+    """One text, names separated by single blanks, as GE splits it on white space."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    names = list(value) if isinstance(value, (list, tuple, set, frozenset)) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise ConfigError("dump_layer: expected operator names, as a list or separated by blanks."
+                          " Received: %r." % (value,))
+    for name in names:
+        if not name or len(name.split()) != 1:
+            raise ConfigError("dump_layer: expected names without blanks in a list."
+                              " Received: %r." % (name,))
+    return " ".join(sorted(names) if isinstance(value, (set, frozenset)) else names)
+
+
+def _ranks(value: Any) -> Optional[FrozenSet[int]]:
+    if value is None or value == "":
+        return None
+    items = value.replace(",", "|").split("|") if isinstance(value, str) else value
+    if isinstance(items, int) and not isinstance(items, bool):
+        items = [items]
+    try:
+        ranks = frozenset(int(item) for item in items)
+    except (TypeError, ValueError):
+        ranks = frozenset((-1,))
+    if any(rank < 0 for rank in ranks):
+        raise ConfigError("data_dump_ranks: expected rank numbers such as '0,7'. Received: %r."
+                          % (value,))
+    return ranks or None
+
+
+def _free_gb(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not number >= 0 or math.isinf(number):
+        raise ConfigError("data_dump_min_free_gb: expected a number of gigabytes, 0 or more."
+                          " Received: %r." % (value,))
+    return number

@@ -1,0 +1,114 @@
+"""Do the flags live beside those of mains that exist?"""
+import argparse
+import ast
+
+import pytest
+from absl import flags as absl_flags
+
+from keras_npu_dump import flags
+from keras_npu_dump.config import FLAG_FIELDS, DumpConfig
+from keras_npu_dump.errors import ConfigError
+
+
+@pytest.fixture
+def values():
+    values = absl_flags.FlagValues()
+    values.set_gnu_getopt(False)
+    flags.define_flags(values)
+    return values
+
+
+def test_every_flag_has_a_field_and_the_other_way_round():
+    assert {spec.name for spec in flags.SPECS} == set(FLAG_FIELDS)
+
+
+def test_defaults_are_those_of_the_config(values):
+    values(["main"])
+    assert DumpConfig.from_flags(values).is_off
+    values(["main", "--data_dump_flag"])
+    assert DumpConfig.from_flags(values) == DumpConfig()
+
+
+def test_the_usual_command_line_of_shell_scripts(values):
+    values(["main", "--over_dump=False", "--over_dump_path=", "--data_dump_flag=True",
+            "--data_dump_step=10", "--data_dump_path="])
+    assert DumpConfig.from_flags(values) == DumpConfig(dump_step="10")
+
+
+@pytest.mark.parametrize("argument, value", [
+    ("--over_dump", True), ("--over_dump=True", True), ("--over_dump=true", True),
+    ("--over_dump=1", True), ("--over_dump=on", True), ("--noover_dump", False),
+    ("--over_dump=", None), ("--over_dump=No", False),
+])
+def test_switches_are_lenient(values, argument, value):
+    values(["main", argument])
+    assert values.over_dump is value
+
+
+def test_a_path_in_over_dump_says_where_it_belongs(values):
+    with pytest.raises(absl_flags.IllegalFlagValueError, match="over_dump_path"):
+        values(["main", "--over_dump=/x/y"])
+
+
+def test_a_word_that_is_no_choice(values):
+    with pytest.raises(absl_flags.IllegalFlagValueError, match="input"):
+        values(["main", "--data_dump_mode=both"])
+
+
+def test_parsing_stops_at_the_script(values):
+    assert values(["run", "--data_dump_step=5", "train.py", "--data_dump_step=7"]) == [
+        "run", "train.py", "--data_dump_step=7"]
+    assert values.data_dump_step == "5"
+
+
+def test_a_flagfile_brings_the_same(values, tmp_path):
+    file = tmp_path / "next.flags"
+    file.write_text("--data_dump_layer=a/b c/d\n--data_dump_step=3\n")
+    values(["run", "--flagfile=%s" % file, "train.py"])
+    assert (values.data_dump_layer, values.data_dump_step) == ("a/b c/d", "3")
+
+
+def test_what_was_set_can_be_written_out_and_read_again(values):
+    values(["main", "--data_dump_flag", "--data_dump_mode=input", "--data_dump_layer=a b"])
+    text = values.flags_into_string()
+    again = absl_flags.FlagValues()
+    flags.define_flags(again)
+    again(["main"] + text.splitlines())
+    assert DumpConfig.from_flags(again) == DumpConfig.from_flags(values)
+
+
+def test_beside_a_main_that_defined_some_already():
+    values = absl_flags.FlagValues()
+    absl_flags.DEFINE_boolean("data_dump_flag", False, "theirs", flag_values=values)
+    absl_flags.DEFINE_integer("data_dump_step", 10, "theirs", flag_values=values)
+    flags.define_flags(values)
+    flags.define_flags(values)
+    values(["main", "--data_dump_flag"])
+    assert values["data_dump_step"].help == "theirs"
+    assert DumpConfig.from_flags(values).dump_step.text == "10"
+
+
+def test_reading_before_parsing_names_app_run(values):
+    with pytest.raises(ConfigError, match="app.run"):
+        DumpConfig.from_flags(values)
+
+
+def test_argparse_has_the_same():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data_dump_flag", type=ast.literal_eval)
+    parser.add_argument("--data_dump_step", default="10")
+    flags.add_arguments(parser)
+    flags.add_arguments(parser)
+    args = parser.parse_args(["--data_dump_flag=True", "--data_dump_path=", "--data_dump_collect",
+                              "--data_dump_data=stats", "--over_dump="])
+    assert DumpConfig.from_flags(args) == DumpConfig(dump_step="10", dump_data="stats")
+
+
+@pytest.mark.parametrize("argument", ["--over_dump=/a/b", "--data_dump_mode=both"])
+def test_argparse_refuses_with_status_2(argument, capsys):
+    parser = argparse.ArgumentParser()
+    flags.add_arguments(parser)
+    with pytest.raises(SystemExit) as error:
+        parser.parse_args([argument])
+    assert error.value.code == 2
+    assert "expected" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+"""Names too long for the file system, and mapping.csv.
+
+The host receiver opens the long name; if the file system refuses it
+(ENAMETOOLONG), the file gets the decimal `std::hash` of its full path as its
+name, without an extension, and the folder's `mapping.csv` a line
+`<digits>,<long name>`, once per chunk of data: no header, no quoting,
+duplicates are normal (runtime adump `file_utils.cpp`).
+"""
+from __future__ import annotations
+
+import errno
+import os
+from typing import Dict, Optional
+
+from keras_npu_dump.formats import names
+
+MAPPING = "mapping.csv"
+_MAX_BYTES = 100 << 20  # msaccucmp refuses more, too
+_MASK = (1 << 64) - 1
+
+
+def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
+    """{digits: long name} of a folder; empty if it has no mapping.csv.
+
+    Lines of another form are skipped: other tools write theirs into the same
+    file. Of several lines for one number the last counts.
+
+    Raises:
+      OSError: mapping.csv is there and cannot be read.
+    """
+    try:
+        fd = os.open(os.path.join(os.fspath(folder), MAPPING),
+                     os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    except FileNotFoundError:
+        return {}
+    mapping = {}
+    with os.fdopen(fd, "rb") as file:
+        left = _MAX_BYTES
+        while left > 0:
+            line = file.readline(min(left, 1 << 16))
+            if not line:
+                break
+            left -= len(line)
+            digits, comma, name = line.partition(b",")
+            if not comma or not digits.isdigit() or len(digits) > 20:
+                continue
+            name = name.rstrip(b"\r\n")
+            if not name or b"," in name:
+                continue
+            mapping[digits.decode("ascii")] = os.fsdecode(name)
+    return mapping
+
+
+def resolve(file_name: str, mapping: Dict[str, str]) -> str:
+    """The long name behind digits, or the name itself."""
+    return mapping.get(file_name, file_name)
+
+
+def create_dump_file(folder, file_name: str) -> str:
+    """Creates an empty dump file of mode 0600 and returns its path.
+
+    Where the name is too long for the file system the path is that of a file
+    of digits, and the folder's mapping.csv has one more line.
+
+    Raises:
+      OSError: the file cannot be created for another reason.
+    """
+    folder = os.fspath(folder)
+    path = os.path.join(folder, file_name)
+    try:
+        _create(path)
+        return path
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+    digits = str(path_hash(os.fsencode(path)))
+    path = os.path.join(folder, digits)
+    _create(path)
+    fd = os.open(os.path.join(folder, MAPPING),
+                 os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, b"%s,%s\n" % (digits.encode(), os.fsencode(file_name)))
+    finally:
+        os.close(fd)
+    return path
+
+
+def _create(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+                     | os.O_CLOEXEC, 0o600))
+
+
+def path_hash(text: bytes) -> int:
+    """`std::hash<std::string>` of libstdc++ on 64-bit machines.
+
+    That is MurmurHash64A, unaligned, with the seed of libstdc++'s
+    `hash_bytes.cc`.
+    """
+    mul = 0xC6A4A7935BD1E995
+    value = 0xC70F6907 ^ (len(text) * mul & _MASK)
+    whole = len(text) & ~7
+    for pos in range(0, whole, 8):
+        word = int.from_bytes(text[pos:pos + 8], "little") * mul & _MASK
+        word = (word ^ (word >> 47)) * mul & _MASK
+        value = (value ^ word) * mul & _MASK
+    if len(text) & 7:
+        value ^= int.from_bytes(text[whole:], "little")
+        value = value * mul & _MASK
+    value = (value ^ (value >> 47)) * mul & _MASK
+    return value ^ (value >> 47)
+
+
+def kind_of(file_name: str, mapping: Dict[str, str]) -> str:
+    """`names.classify`, with digits resolved where the mapping knows them."""
+    kind = names.classify(file_name)
+    if kind == "digits" and file_name in mapping:
+        resolved = names.classify(mapping[file_name])
+        return resolved if resolved in ("dump", "stats", "overflow") \
+            else "digits"
+    return kind

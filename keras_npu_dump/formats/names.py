@@ -1,0 +1,248 @@
+"""File names of a dump: what they say, and how they are made.
+
+    A  <op_type>.<op_name>.<task_id>.<stream_id>.<timestamp>
+    B  A.<task_type>.<context_id>.<thread_id>.<device_id>     Atlas A2, FFTS+
+    C  <op_type>.<op_name>.<task_id>.<timestamp>              very old
+
+and `.csv` behind A or B for statistics (runtime `dump_task.cpp`; msaccucmp
+`reg_manager.py` knows C). Type and name are sanitised; what a name really was
+stands in the header of a tensor dump. Names too long for the file system
+become digits, see `mapping.py`.
+"""
+from __future__ import annotations
+
+import re
+from typing import List, NamedTuple, Optional
+
+_SANITISE = str.maketrans(" ./\\", "____")
+
+_MAX_DIGITS = 20  # of a 64-bit number
+_TIME_DIGITS = 16  # of microseconds since 1970, from 2001 to 2286
+
+# Ends of names that other tools leave beside dumps: the vendor's converter,
+# exception dumps, TensorFlow's debugger.
+_FOREIGN_ENDS = (".npy", ".npz", ".bin", ".pt", ".json", ".txt", ".pbtxt",
+                 ".log", ".pb", ".om", ".o", ".quant")
+_SLICE = re.compile(r"_lxslice([0-9]+)$")
+_SGT_GRAPH = re.compile(r"^.*sgt_graph_([0-9]+)_", re.DOTALL)
+
+
+class DumpName(NamedTuple):
+    """What the name of one dump file says.
+
+    Attributes:
+      op_type, op_name: sanitised; op_name is "" in rare old files without it.
+      task_id, stream_id: None where absent. In form B the vendor's document
+        puts the stream first and the vendor's code the task: the numbers are
+        read in the code's order and `order_uncertain` is True.
+      timestamp: microseconds since 1970 by the device's clock.
+      task_type: of form B (4 is FFTS+), with context_id, thread_id and
+        device_id; 65535 is "none".
+      csv: True for statistics.
+    """
+    op_type: str
+    op_name: str
+    task_id: Optional[int] = None
+    stream_id: Optional[int] = None
+    timestamp: int = 0
+    task_type: Optional[int] = None
+    context_id: Optional[int] = None
+    thread_id: Optional[int] = None
+    device_id: Optional[int] = None
+    csv: bool = False
+    order_uncertain: bool = False
+
+    @property
+    def is_overflow(self) -> bool:
+        """Whether this is the record of an overflow (Opdebug)."""
+        return self.op_type == "Opdebug"
+
+    @property
+    def slice(self) -> Optional[int]:
+        """N of `_lxslice<N>`: the file holds one slice of a manual split."""
+        match = _SLICE.search(self.op_name)
+        return int(match.group(1)) if match else None
+
+    @property
+    def sgt_graph(self) -> Optional[int]:
+        """N of `sgt_graph_<N>_`: the operator was in an FFTS+ sub-graph."""
+        match = _SGT_GRAPH.match(self.op_name)
+        return int(match.group(1)) if match else None
+
+    @property
+    def base_op_name(self) -> str:
+        """op_name without FFTS+ prefix and slice (as msaccucmp `dump.py`)."""
+        return _SLICE.sub("", _SGT_GRAPH.sub("", self.op_name, count=1))
+
+
+def sanitise(name: str) -> str:
+    """A type, operator or model name as it stands in paths.
+
+    Exactly blank, '.', '/' and backslash become '_' (runtime `dump_task.h`);
+    different names can become equal.
+    """
+    return name.translate(_SANITISE)
+
+
+def parse_dump_name(file_name: str) -> Optional[DumpName]:
+    """Reads a dump file's name (no folder); None if it is not one.
+
+    Digits that stand for a long name are not resolved here, and give None.
+    """
+    parts = file_name.split(".")
+    csv = parts[-1] == "csv"
+    if csv:
+        del parts[-1]
+    count = len(parts)
+    if count < 3 or count > 9 or not parts[0] \
+            or parts[0] == "exception_info":  # another tool's, same pattern
+        return None
+    # Type and name hold no dot, so the numbers begin at the third field; in
+    # old files without a name at the second.
+    n = _numbers(parts[2:], file_name)
+    if n is None:
+        return None
+    op_type, op_name = parts[0], parts[1]
+    if count == 5:
+        return DumpName(op_type, op_name, n[0], n[1], n[2], None, None, None,
+                        None, csv)
+    if count == 9:
+        return DumpName(op_type, op_name, n[0], n[1], n[2], n[3], n[4], n[5],
+                        n[6], csv, True)
+    if count == 4:
+        named = _numbers(parts[1:2], file_name)
+        if named is None:
+            return DumpName(op_type, op_name, n[0], None, n[1], csv=csv)
+        return DumpName(op_type, "", named[0], n[0], n[1], csv=csv)
+    if count == 8:
+        # Form B without the stream id, which the document puts in brackets.
+        return DumpName(op_type, op_name, n[0], None, n[1], n[2], n[3], n[4],
+                        n[5], csv)
+    if count == 6:
+        # One number behind the time; msaccucmp's pattern allows it.
+        return DumpName(op_type, op_name, n[0], n[1], n[2], None, None, None,
+                        n[3], csv, True)
+    if count == 3:
+        named = _numbers(parts[1:2], file_name)
+        if named is not None and len(parts[2]) == _TIME_DIGITS:
+            return DumpName(op_type, "", named[0], None, n[0], csv=csv)
+    return None
+
+
+def _numbers(parts: List[str], file_name: str) -> Optional[List[int]]:
+    """The fields as numbers, None if one is not a decimal of 64 bits."""
+    ascii_only = file_name.isascii()
+    for part in parts:
+        if not part.isdigit() or len(part) > _MAX_DIGITS \
+                or not (ascii_only or part.isascii()):
+            return None
+    return [int(part) for part in parts]
+
+
+def format_dump_name(name: DumpName) -> str:
+    """The file name of a DumpName; type and name are sanitised.
+
+    `parse_dump_name` gives the same DumpName back, with sanitised type and
+    name, unless the op_name is empty or a number (see `parse_dump_name`).
+    """
+    parts = [sanitise(name.op_type)]
+    if name.op_name:
+        parts.append(sanitise(name.op_name))
+    for number in (name.task_id, name.stream_id, name.timestamp):
+        if number is not None:
+            parts.append(str(number))
+    if name.task_type is None:
+        if name.device_id is not None:
+            parts.append(str(name.device_id))
+    else:
+        parts.extend(str(number or 0) for number in (
+            name.task_type, name.context_id, name.thread_id, name.device_id))
+    if name.csv:
+        parts.append("csv")
+    return ".".join(parts)
+
+
+def is_digits(file_name: str) -> bool:
+    """Whether a file name stands for a longer one (see `mapping.py`)."""
+    return (file_name.isdigit() and file_name.isascii()
+            and len(file_name) <= _MAX_DIGITS)
+
+
+def classify(file_name: str) -> str:
+    """What a file in a dump folder is, by its name alone.
+
+    Returns:
+      "dump", "stats", "overflow", "digits" (see `mapping.py`), "mapping",
+      "graph" (a GE graph file) or "foreign" (exception dumps, converted
+      files, anything else).
+    """
+    if file_name == "mapping.csv":
+        return "mapping"
+    if is_digits(file_name):
+        return "digits"
+    if file_name.startswith("ge_") and parse_graph_name(file_name):
+        return "graph"
+    if file_name.endswith(_FOREIGN_ENDS):
+        return "foreign"
+    name = parse_dump_name(file_name)
+    if name is None:
+        return "foreign"
+    if name.csv:
+        return "stats"
+    return "overflow" if name.op_type == "Opdebug" else "dump"
+
+
+class GraphName(NamedTuple):
+    """What the name of a GE graph file says (GE `graph_utils.cc`).
+
+    Attributes:
+      kind: "ge_proto", "ge_onnx", "ge_readable" or "ge_tensorboard".
+      index: running number; proto and onnx numbers of one graph mostly agree.
+      graph_id: None in old files.
+      stage: "Build" for what was executed.
+      aclop: True for a single-operator graph.
+      extension: "txt" or "pbtxt".
+      index_width: digits of the number, 5 in old files, 8 today.
+    """
+    kind: str
+    index: int
+    graph_id: Optional[int] = None
+    stage: str = "Build"
+    aclop: bool = False
+    extension: str = "txt"
+    index_width: int = 8
+
+    @property
+    def is_build(self) -> bool:
+        return self.stage == "Build"
+
+
+_GRAPH_NAME = re.compile(
+    r"(ge_(?:proto|onnx|readable|tensorboard))_([0-9]{1,19})(_aclop)?"
+    r"(?:_graph_([0-9]{1,19}))?_(.+)\.(pbtxt|txt)", re.DOTALL)
+_STAGE = re.compile(r'[/\\:*?"<>|]')
+
+
+def parse_graph_name(file_name: str) -> Optional[GraphName]:
+    """Reads a GE graph file's name (no folder); None if it is not one."""
+    match = _GRAPH_NAME.fullmatch(file_name)
+    if match is None:
+        return None
+    kind, index, aclop, graph_id, stage, extension = match.groups()
+    return GraphName(kind, int(index),
+                     None if graph_id is None else int(graph_id), stage,
+                     aclop is not None, extension, len(index))
+
+
+def format_graph_name(name: GraphName) -> str:
+    """The file name of a GraphName, its stage sanitised as GE does."""
+    parts = [name.kind, "%0*d" % (name.index_width, name.index)]
+    if name.aclop:
+        parts.append("aclop")
+    if name.graph_id is not None:
+        parts.append("graph_%d" % name.graph_id)
+    parts.append(_STAGE.sub("_", name.stage))
+    text = "_".join(parts)
+    if name.kind == "ge_onnx" and len(text) >= 255:
+        text = text[:248]  # graph_utils.cc cuts onnx names, and only these
+    return "%s.%s" % (text, name.extension)

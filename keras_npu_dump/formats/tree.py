@@ -1,0 +1,238 @@
+"""The folders of a dump, walked without believing in their depth.
+
+    {dump_path}/{time}/{deviceid}/{model_name}/{model_id}/{data_index}/files
+
+is what the vendor documents. What occurs besides (runtime `dump_task.cpp`,
+adump `dump_setting.cpp`, public examples): a second time folder, no
+data_index, no model folders for single operators, extra rank or step levels
+above the time. So a folder that holds dump files is found first, and its
+path is read afterwards, from the bottom up.
+"""
+from __future__ import annotations
+
+import os
+import re
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from keras_npu_dump.formats import mapping as mapping_file
+from keras_npu_dump.formats import names
+
+_TIME = re.compile(r"[0-9]{12,14}$")
+_PARTS = re.compile(r"([0-9]+)")
+# No dump is deeper; a folder that contains itself by a mount would be.
+_MAX_DEPTH = 64
+
+
+class StepFolder(NamedTuple):
+    """A folder that holds dump files.
+
+    Attributes:
+      path: of the folder, below the root as it was given.
+      time: name of the time folder nearest to the files, or None.
+      device: device id, or None.
+      model_name: sanitised name, None for single operators.
+      model_id: number, or None.
+      data_index: number of the execution, or None where that level is
+        missing.
+      prefix: folders above `time` and below the root ("" if none): ranks,
+        steps, a first time folder.
+    """
+    path: str
+    time: Optional[str] = None
+    device: Optional[int] = None
+    model_name: Optional[str] = None
+    model_id: Optional[int] = None
+    data_index: Optional[int] = None
+    prefix: str = ""
+
+
+class DumpFile(NamedTuple):
+    """One file of a step folder.
+
+    Attributes:
+      name: as on disk.
+      size: bytes.
+      dump: what its name says (its long name, where it is digits), or None.
+      kind: see `names.classify`; digits that the mapping knows have the kind
+        of their long name.
+      full_name: the long name behind digits, else `name`.
+    """
+    name: str
+    size: int
+    dump: Optional[names.DumpName]
+    kind: str
+    full_name: str
+
+
+def walk_steps(root) -> Iterator[StepFolder]:
+    """Yields every folder below `root` (or `root` itself) with dump files.
+
+    Siblings come in numeric order (9 before 10). Folders that hold none of
+    the files of a dump (graphs, records) are passed through. Links to folders
+    are not followed; folders that cannot be read are left out.
+
+    Args:
+      root: any level, from the dump path to a data_index folder. Levels above
+        it are read from its absolute path as far as they look like a dump.
+
+    Raises:
+      FileNotFoundError, NotADirectoryError: of the root only.
+    """
+    root = os.fspath(root)
+    os.stat(root)
+    if not os.path.isdir(root):
+        raise NotADirectoryError(20, "Not a directory", root)
+    above = [part for part in os.path.abspath(root).split(os.sep) if part]
+    pending = [(root, ())]  # type: List[Tuple[str, Tuple[str, ...]]]
+    while pending:
+        path, below = pending.pop()
+        folders, has_dump = _look(path)
+        if has_dump:
+            yield interpret(path, above, below)
+        if len(below) < _MAX_DEPTH:
+            folders.sort(key=numeric_key, reverse=True)
+            pending.extend((os.path.join(path, name), below + (name,))
+                           for name in folders)
+
+
+def _look(path: str) -> Tuple[List[str], bool]:
+    folders = []
+    has_dump = False
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif not has_dump:
+                    has_dump = names.classify(entry.name) in _STEP_KINDS
+    except OSError:
+        pass
+    return folders, has_dump
+
+
+_STEP_KINDS = frozenset(("dump", "stats", "overflow", "digits", "mapping"))
+
+
+def interpret(path: str, above: List[str],
+              below: Tuple[str, ...]) -> StepFolder:
+    """Reads the levels of a step folder's path.
+
+    The time folder nearest to the files is the anchor: what is below it are
+    device, model name, model id and index, from the left. Without a time
+    folder a tail of `.../<device>/<name>/<id>/<index>` is recognised by its
+    numbers. `above` are the parts of the root's absolute path, `below` those
+    under the root.
+    """
+    parts = list(above) + list(below)
+    anchor = None
+    for position in range(len(parts) - 1, -1, -1):
+        # Not deeper than time/device/name/id/index; a data_index or device
+        # of 12 and more digits does not occur.
+        if len(parts) - 1 - position > 4:
+            break
+        if _TIME.match(parts[position]):
+            anchor = position
+            break
+    if anchor is None:
+        rest = _tail(parts)
+        start = len(parts) - len(rest)
+        time = None
+    else:
+        rest = parts[anchor + 1:]
+        start = anchor
+        time = parts[anchor]
+    device = model_id = data_index = None  # type: Optional[int]
+    model_name = None
+    if rest and _number(rest[0]) is not None:
+        device = _number(rest[0])
+        rest = rest[1:]
+    if rest:
+        model_name = rest[0]
+        if len(rest) > 1:
+            model_id = _number(rest[1])
+        if len(rest) > 2:
+            data_index = _number(rest[2])
+    prefix = os.sep.join(parts[len(above):start]) if start > len(above) else ""
+    return StepFolder(path, time, device, model_name, model_id, data_index,
+                      prefix)
+
+
+def _tail(parts: List[str]) -> List[str]:
+    """The parts that are device, name, id, index where no time is seen."""
+    count = len(parts)
+    if count >= 4 and _number(parts[-1]) is not None \
+            and _number(parts[-2]) is not None \
+            and _number(parts[-3]) is None \
+            and _number(parts[-4]) is not None:
+        return parts[-4:]
+    if count >= 3 and _number(parts[-1]) is not None \
+            and _number(parts[-2]) is not None \
+            and _number(parts[-3]) is None:
+        return parts[-3:]
+    return []
+
+
+def _number(text: str) -> Optional[int]:
+    if text.isdigit() and text.isascii() and len(text) <= 20:
+        return int(text)
+    return None
+
+
+def numeric_key(name: str) -> Tuple:
+    """Sort key that puts 9 before 10, also inside names."""
+    return tuple((1, int(part), part) if index % 2 else (0, 0, part)
+                 for index, part in enumerate(_PARTS.split(name)))
+
+
+def list_files(folder) -> List[DumpFile]:
+    """The regular files of one folder, in the order of their names.
+
+    Digits are resolved through the folder's mapping.csv. A link that another
+    tool left counts as the file it points to (a digits file that was renamed
+    back leaves one: the link is listed with kind "link", so that a tensor is
+    not counted twice).
+
+    Raises:
+      OSError: the folder cannot be read.
+    """
+    folder = os.fspath(folder)
+    files = []
+    classify = names.classify
+    parse = names.parse_dump_name
+    mapping = None  # type: Optional[Dict[str, str]]
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in sorted(os.listdir(fd)):
+            try:
+                size, kind = _stat(name, fd)
+            except OSError:
+                continue  # gone since, or a link to nowhere
+            if kind == "dir":
+                continue
+            full_name = name
+            if kind == "file":
+                kind = classify(name)
+                if kind == "digits":
+                    if mapping is None:
+                        mapping = mapping_file.read_mapping(folder)
+                    full_name = mapping_file.resolve(name, mapping)
+                    kind = mapping_file.kind_of(name, mapping)
+            dump = None
+            if kind in ("dump", "stats", "overflow"):
+                dump = parse(full_name)
+            files.append(DumpFile(name, size, dump, kind, full_name))
+    finally:
+        os.close(fd)
+    return files
+
+
+def _stat(name: str, fd: int) -> Tuple[int, str]:
+    info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+    form = info.st_mode & 0o170000
+    if form == 0o040000:
+        return 0, "dir"
+    if form == 0o120000:
+        return os.stat(name, dir_fd=fd).st_size, "link"
+    if form != 0o100000:
+        return 0, "dir"  # sockets and devices are not data
+    return info.st_size, "file"

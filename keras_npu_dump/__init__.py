@@ -1,2 +1,43 @@
-"""Dump data and executed graphs of Keras trainings on Ascend NPUs, paired."""
+"""Dump data and executed graphs of Keras trainings on Ascend NPUs, paired.
+
+The public names are resolved when they are first used: importing the package takes
+milliseconds and never imports TensorFlow.
+"""
+import importlib
+from typing import TYPE_CHECKING, Any, List
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from keras_npu_dump import errors
+    from keras_npu_dump.capture.callback import NpuDumpCallback
+    from keras_npu_dump.capture.session import DumpSession, apply
+    from keras_npu_dump.config import DumpConfig
+    from keras_npu_dump.steps import StepSet
+
+_NAMES = {
+    "DumpConfig": "keras_npu_dump.config",
+    "DumpSession": "keras_npu_dump.capture.session",
+    "NpuDumpCallback": "keras_npu_dump.capture.callback",
+    "StepSet": "keras_npu_dump.steps",
+    "apply": "keras_npu_dump.capture.session",
+}
+# collect is a room and, as its module can be called, the public function of that name.
+_MODULES = ("collect", "emulator", "errors", "flags")
+
+__all__ = sorted(list(_NAMES) + list(_MODULES))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module("keras_npu_dump." + name)
+    else:
+        raise AttributeError("module %r has no attribute %r" % (__name__, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted(list(globals()) + __all__)

@@ -126,8 +126,7 @@ class StepSet:
         if self._intervals is None:
             raise TypeError("every execution is selected: there is no list of them")
         for first, last in self._intervals:
-            for index in range(first, last + 1):
-                yield index
+            yield from range(first, last + 1)
 
     def __len__(self) -> int:
         if self._intervals is None:
@@ -204,8 +203,7 @@ def _intervals_of(value: Any, received: Any, depth: int = 0) -> Iterator[Interva
         if count >= _MAX_ITERABLE:
             raise _fail("at most %d iterations or ranges" % MAX_ITEMS,
                         "an iterable of more than %d" % _MAX_ITERABLE)
-        for interval in _intervals_of(item, received, depth + 1):
-            yield interval
+        yield from _intervals_of(item, received, depth + 1)
 
 
 def _merge(intervals: List[Interval]) -> List[Interval]:

@@ -1,0 +1,123 @@
+"""NpuDumpCallback: the Keras face of a dump."""
+from typing import Any, Optional
+
+import tensorflow as tf
+from absl import logging
+
+from keras_npu_dump.capture import attach, train_function
+from keras_npu_dump.capture.fit import Fit, begin_fit
+from keras_npu_dump.capture.session import NOT_GIVEN, config_of, manifest_of
+from keras_npu_dump.config import DumpConfig
+
+
+class NpuDumpCallback(tf.keras.callbacks.Callback):
+    """Dumps operators' data of chosen iterations, and the graphs that were executed.
+
+    Made before `npu_device.open()` it configures the device, as the options are read
+    there once. Made afterwards it attaches to a device that was opened with the same
+    options, or with any if it asks for nothing. While training runs it only counts:
+    each training batch is one execution of the training graph on the device, and its
+    number is the data_index of the dump. Validation, evaluation and prediction do not
+    disturb the count; `compile()` starts it again.
+
+    Example:
+
+    ```python
+    dump = NpuDumpCallback(dump_path="output/data_dump", dump_step="0|5|10")
+    npu_device.open().as_default()
+    model = build_model()
+    model.compile(...)
+    model.fit(dataset, epochs=2, callbacks=[dump])
+    dump.manifest
+    ```
+
+    Args:
+      dump_path: folder for everything. Defaults to "output/data_dump".
+      dump_step: executions to dump: "0|3-5|10", an int, a range, an iterable of both;
+        None or "all" is every one. Defaults to "0".
+      dump_mode: "input", "output" or "all". Defaults to "all".
+      dump_data: "tensor" or "stats". Defaults to "tensor".
+      dump_layer: names of the operators to dump. Defaults to all of them.
+      enable_dump: whether to dump data. Defaults to not `enable_dump_debug`.
+      enable_dump_debug: dump what overflows instead. Defaults to False.
+      dump_debug_mode: "aicore_overflow", "atomic_overflow" or "all". Defaults to "all".
+      config: a DumpConfig instead of all of these. Defaults to None.
+
+    Attributes:
+      manifest: pairs and problems of this process, collected when it is asked for;
+        None where dump is switched off.
+
+    Raises:
+      ConfigError: for what GE would reject, or where the script set something else.
+      DeviceOpenedError: if the device was opened with other options.
+      DeviceNotFoundError: without npu_device and without the emulator.
+    """
+
+    # Keras 3: the end hook may run in another thread; it only counts.
+    async_safe = True
+
+    def __init__(
+            self, dump_path: Any = NOT_GIVEN, dump_step: Any = NOT_GIVEN,
+            dump_mode: Any = NOT_GIVEN, dump_data: Any = NOT_GIVEN, dump_layer: Any = NOT_GIVEN,
+            enable_dump: Any = NOT_GIVEN, enable_dump_debug: Any = NOT_GIVEN,
+            dump_debug_mode: Any = NOT_GIVEN, config: Optional[DumpConfig] = None):
+        super().__init__()
+        # Keras 2: without it every batch's logs are fetched from the device.
+        self._supports_tf_logs = True
+        config, asked = config_of(
+            config, dump_path=dump_path, dump_step=dump_step, dump_mode=dump_mode,
+            dump_data=dump_data, dump_layer=dump_layer, enable_dump=enable_dump,
+            enable_dump_debug=enable_dump_debug, dump_debug_mode=dump_debug_mode)
+        self._capture = attach.start(config, asked, "NpuDumpCallback")
+        self._fit: Optional[Fit] = None
+
+    @property
+    def manifest(self) -> Any:
+        return manifest_of(self._capture)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self._fit = None
+        if self._capture is None:
+            return
+        function = getattr(self.model, "train_function", None)
+        if function is not None and not train_function.is_graph(function):
+            logging.warning(
+                "run_eagerly=True: no training graph is executed on the device, so there is"
+                " nothing to dump and nothing to count for %s.", self.model.name)
+            return
+        self._fit = begin_fit(self._capture, self, self.model, self.params)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        if self._fit is not None:
+            self._fit.epoch = epoch
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        fit = self._fit
+        if fit is None:
+            return
+        section = fit.section
+        index = section.index
+        section.index = index + 1
+        fit.begun += 1
+        if index >= section.next_wanted or fit.traces() != fit.traced:
+            fit.notice(index, batch)
+        fit.last = (fit.epoch, batch)
+        fit.fresh = False
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        fit = self._fit
+        if fit is None:
+            return
+        with fit.lock:
+            fit.ended += 1
+        if fit.describe_pending:
+            fit.describe()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if self._fit is not None:
+            self._fit.end_epoch()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        fit, self._fit = self._fit, None
+        if fit is not None:
+            fit.end()

@@ -1,0 +1,129 @@
+"""The journal: which executions happened, on disk as they happen.
+
+A *section* is one training function that runs on the device, with a counter of
+its own from 0: that is how GE counts, per loaded graph, dumped or not
+(ge, davinci_model.cc). compile() makes a new function, so a new section; a second
+fit() of the same function goes on counting; evaluation and prediction are other
+graphs and disturb nothing.
+"""
+import json
+import os
+import threading
+from typing import Any, Dict, List, Optional
+
+from absl import logging
+
+from keras_npu_dump.steps import StepSet
+
+NEVER = float("inf")
+
+
+class Section:
+    """The counter of one training function.
+
+    Attributes:
+      index: the data_index of the next execution; also how many there were.
+      next_wanted: the next data_index that is dumped, `NEVER` after the last.
+      uncertain: why indices from here on may be off, or None.
+    """
+
+    __slots__ = ("number", "model", "index", "next_wanted", "uncertain", "graph_known")
+
+    def __init__(self, number: int, model: str, next_wanted: Any):
+        self.number = number
+        self.model = model
+        self.index = 0
+        self.next_wanted = next_wanted
+        self.uncertain: Optional[str] = None
+        self.graph_known = False
+
+
+class Journal:
+    """Appends to `iterations.jsonl`, one JSON object a line.
+
+    Args:
+      path: the file; made with the first line, readable by its owner only.
+      steps: which executions are dumped. None: no execution is.
+    """
+
+    def __init__(self, path: str, steps: Optional[StepSet]):
+        self.path = path
+        self.sections: List[Section] = []
+        self.fits = 0
+        self._steps = steps
+        self._descriptor: Optional[int] = None
+        self._failed = False
+        self._lock = threading.Lock()
+
+    def write(self, event: str, **fields: Any) -> None:
+        line = json.dumps(dict({"event": event}, **fields)) + "\n"
+        with self._lock:
+            if self._failed:
+                return
+            try:
+                if self._descriptor is None:
+                    self._descriptor = os.open(
+                        self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                # One write of one line: a crash leaves whole lines, and at most one torn.
+                os.write(self._descriptor, line.encode())
+            except OSError as error:
+                # The training matters more than its record.
+                self._failed = True
+                logging.warning("The journal of iterations ends here, training goes on: %s", error)
+
+    def next_wanted(self, index: int) -> Any:
+        found = None if self._steps is None else self._steps.next_from(index)
+        return NEVER if found is None else found
+
+    def wants(self, index: int) -> bool:
+        return self._steps is not None and index in self._steps
+
+    def start_section(self, model: str, reason: str) -> Section:
+        section = Section(len(self.sections), model, self.next_wanted(0))
+        self.sections.append(section)
+        self.write("section", section=section.number, model=model, reason=reason)
+        return section
+
+    def start_fit(self, model: str, epochs: Optional[int], steps: Optional[int]) -> int:
+        number = self.fits
+        self.fits += 1
+        self.write("fit", fit=number, model=model, epochs=epochs, steps=steps)
+        return number
+
+    def execution(self, section: Section, data_index: int, iteration: Dict[str, Any],
+                  uncertain: Optional[str] = None) -> None:
+        """Notes a dumped execution at its begin, so that a crash in it is seen."""
+        self.write("execution", section=section.number, data_index=data_index,
+                   fit=iteration["fit"], epoch=iteration["epoch"], batch=iteration["batch"],
+                   uncertain=uncertain or section.uncertain)
+        section.next_wanted = self.next_wanted(data_index + 1)
+
+    def graph(self, section: Section, name: Optional[str], operators: List[str]) -> None:
+        section.graph_known = True
+        self.write("graph", section=section.number, name=name, operators=operators)
+
+    def retraced(self, old: Section, iteration: Dict[str, Any]) -> Section:
+        """The last execution of `old` turned out to be the first of a new function."""
+        old.index -= 1
+        old.next_wanted = self.next_wanted(old.index)
+        new = self.start_section(old.model, "retrace")
+        new.index = 1
+        self.write("correct", from_section=old.number, data_index=old.index,
+                   section=new.number, to_index=0)
+        if self.wants(0):
+            self.execution(new, 0, iteration)
+        new.next_wanted = self.next_wanted(1)
+        # Which of several traces runs a batch cannot be seen from here.
+        new.uncertain = "the training function was traced again; an earlier trace may run too"
+        return new
+
+    def counts(self, final: bool) -> None:
+        """Notes how many executions there were so far."""
+        for section in self.sections:
+            self.write("count", section=section.number, count=section.index, final=final)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None

@@ -1,0 +1,101 @@
+"""The run record: `runs/{run_id}/run.json`, what a later reader must know of a process."""
+import datetime
+import json
+import os
+import socket
+import sys
+from typing import Any, Dict
+
+from keras_npu_dump import __version__
+from keras_npu_dump.capture import environment
+from keras_npu_dump.capture.paths import relative_to
+
+SCHEMA = "keras_npu_dump.run/1"
+
+
+class RunRecord:
+    """One process's run folder; rewritten whole, so that a reader never sees half of it.
+
+    Args:
+      dump_path: absolute path of the dump folder.
+      options: the dump options of the device, as they were asked for.
+      emulated: whether the device is the emulator.
+    """
+
+    def __init__(self, dump_path: str, options: Dict[str, Any], emulated: bool):
+        self.dump_path = dump_path
+        now = datetime.datetime.now(datetime.timezone.utc)
+        rank = environment.rank()
+        self.run_id, self.folder = _make_folder(
+            os.path.join(dump_path, "runs"),
+            "%s_rank%d_pid%d" % (now.strftime("%Y%m%d%H%M%S"), rank, os.getpid()))
+        self.fields: Dict[str, Any] = {
+            "schema": SCHEMA,
+            "run_id": self.run_id,
+            "version": __version__,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "rank": rank,
+            "rank_size": environment.rank_size(),
+            "device": environment.device_id(),
+            "emulated": emulated,
+            "started": now.isoformat(timespec="seconds"),
+            "opened": False,
+            "ended": None,
+            "status": "running",
+            "options": options,
+            "environment": {},
+            "versions": {},
+            "script": list(sys.argv),
+            "cwd": os.getcwd(),
+            "graph_path": "",
+            "timezone": datetime.datetime.now().astimezone().strftime("%z"),
+            "models": [],
+        }
+        self.write()
+
+    def write(self, **changes: Any) -> None:
+        self.fields.update(changes)
+        self.fields["environment"] = environment.recorded_environment()
+        self.fields["graph_path"] = relative_to(environment.graph_folder(), self.dump_path)
+        self.fields["versions"] = _versions()
+        path = os.path.join(self.folder, "run.json")
+        descriptor = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(self.fields, file, indent=1)
+            file.write("\n")
+        os.replace(path + ".part", path)
+
+    def add_model(self, name: str, layers: Any) -> None:
+        model = {"model": name, "layers": list(layers)}
+        if model not in self.fields["models"]:
+            self.fields["models"].append(model)
+            self.write()
+
+    def end(self, status: str) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.write(ended=now.isoformat(timespec="seconds"), status=status)
+
+
+def _make_folder(parent: str, name: str) -> Any:
+    """A folder of its own for every process: containers share pids, so mkdir decides."""
+    os.makedirs(parent, mode=0o700, exist_ok=True)
+    for attempt in range(1000):
+        run_id = name if not attempt else "%s_%d" % (name, attempt)
+        folder = os.path.join(parent, run_id)
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            continue
+        return run_id, folder
+    raise FileExistsError("a thousand folders named %s exist in %s" % (name, parent))
+
+
+def _versions() -> Dict[str, str]:
+    """Versions of what is loaded already; nothing is imported for it."""
+    versions = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    for name in ("tensorflow", "keras", "numpy", "npu_device"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            versions[name] = version
+    return versions

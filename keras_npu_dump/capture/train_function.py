@@ -1,0 +1,46 @@
+"""What can be seen of a Keras model's training function without touching it.
+
+`model.train_function` is a tf.function on Keras 2 and 3 alike; the device executes
+one of its concrete functions, whose name is the graph's name (the adapter names
+the compute graph after the function).
+"""
+from typing import Any, Callable, List, Optional, Tuple
+
+# Operators by which a person recognises a network; the vendor's second method
+# takes the name of one of them as the keyword.
+COMPUTE_TYPES = frozenset((
+    "Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", "Conv2DBackpropFilter",
+    "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "FusedBatchNormV3",
+    "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "GatherV2",
+    "ResourceGather", "MaxPool", "AvgPool"))
+MAX_OPERATORS = 2000
+
+
+def traces(function: Any) -> Callable[[], int]:
+    """A cheap way to ask how often a tf.function was traced; 0 for anything else."""
+    return getattr(function, "experimental_get_tracing_count", None) or (lambda: 0)
+
+
+def is_graph(function: Any) -> bool:
+    """False with run_eagerly=True, where no training graph is ever executed."""
+    return hasattr(function, "experimental_get_tracing_count")
+
+
+def describe(function: Any) -> Tuple[Optional[str], List[str]]:
+    """Name of the executed concrete function and of its compute operators.
+
+    The last trace is the one that runs: the first call of a Keras training function
+    traces twice, as variables are created in the first trace.
+
+    Returns:
+      (name, operators); (None, []) where TensorFlow does not show them.
+    """
+    try:
+        concrete = list(function._list_all_concrete_functions())[-1]
+        name = concrete.name
+        operators = [op.name for op in concrete.graph.get_operations()
+                     if op.type in COMPUTE_TYPES][:MAX_OPERATORS]
+    except Exception:  # pylint: disable=broad-except
+        # Private to TensorFlow and only evidence; training must not suffer for it.
+        return None, []
+    return name.decode() if isinstance(name, bytes) else str(name), operators

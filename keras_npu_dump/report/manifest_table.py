@@ -1,0 +1,88 @@
+"""A manifest as a person wants to see it: which graph belongs to which dump, and how sure.
+
+The words that users grep out of training logs (loss, step, time, FPS, accuracy) are
+avoided: `run` prints this after the training's own output.
+"""
+from typing import Any, List
+
+from keras_npu_dump.report.sizes import human_bytes, plural
+from keras_npu_dump.report.tables import print_text, render_table
+
+MAX_EXECUTIONS = 40
+
+STYLES = (("exact", "green"), ("content", "green"), ("guess", "bold red"), ("error:", "bold red"),
+          ("warning:", "yellow"))
+
+
+def manifest_text(manifest: Any) -> str:
+    """The training pairs in full, the other graphs in a line each, then the problems."""
+    training = [position for positions in manifest.training.values() for position in positions]
+    parts = ["Dump folder: %s" % manifest.dump_path]
+    for position in training:
+        parts.append(_pair_text(manifest, manifest.pairs[position]))
+    others = [pair for position, pair in enumerate(manifest.pairs) if position not in training]
+    if others:
+        parts.append(_others_text(others, bool(training)))
+    if manifest.problems:
+        parts.append("\n".join(_problem_text(problem) for problem in manifest.problems))
+    if manifest.path:
+        parts.append("Manifest: %s" % manifest.path)
+    return "\n\n".join(parts)
+
+
+def print_manifest(manifest: Any) -> None:
+    print_text(manifest_text(manifest), STYLES)
+
+
+def _pair_text(manifest: Any, pair: Any) -> str:
+    graph = next((one for one in manifest.graphs if one.file == pair.graph), None)
+    size = "" if graph is None else " (%s%s)" % (
+        human_bytes(graph.bytes),
+        "" if graph.op_count is None else ", %s" % plural(graph.op_count, "operator"))
+    where = ["device %s" % pair.device]
+    if pair.rank is not None:
+        where.insert(0, "rank %d" % pair.rank)
+    lines = [
+        "Training graph  %s" % ("unknown" if graph is None or graph.name is None else graph.name),
+        "  graph file    %s%s" % (pair.graph, size),
+        "  belongs       %s: %s" % (pair.confidence, "; ".join(pair.evidence)),
+        "  where         %s" % ", ".join(where),
+    ]
+    rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]
+    table = render_table(("data_index", "which batch", "files", "size", "dump data"), rows,
+                         right=(0, 2, 3))
+    lines += ["", _indent(table)]
+    if len(pair.steps) > MAX_EXECUTIONS:
+        lines.append("  ... and %d more in the manifest" % (len(pair.steps) - MAX_EXECUTIONS))
+    return "\n".join(lines)
+
+
+def _execution_row(execution: Any) -> List[str]:
+    iteration = execution.iteration
+    which = "unknown" if not iteration else "epoch %s, batch %s" % (
+        iteration["epoch"], iteration["batch"])
+    if iteration and iteration.get("fit"):
+        which = "fit %d, %s" % (iteration["fit"], which)
+    index = "-" if execution.data_index is None else str(execution.data_index)
+    return [index, which, str(execution.files), human_bytes(execution.bytes), execution.path]
+
+
+def _others_text(pairs: List[Any], beside_training: bool) -> str:
+    rows = []
+    for pair in pairs:
+        indices = sorted({one.data_index for one in pair.steps if one.data_index is not None})
+        shown = ", ".join(map(str, indices[:8])) + (", ..." if len(indices) > 8 else "")
+        rows.append([pair.role, ", ".join(pair.model_names) or "-", pair.confidence, shown or "-",
+                     human_bytes(sum(one.bytes for one in pair.steps)), pair.graph])
+    head = "Other graphs that were dumped too:" if beside_training else "Graphs that were dumped:"
+    return "%s\n%s" % (head, _indent(render_table(
+        ("role", "graph", "belongs", "data_index", "size", "graph file"), rows, right=(4,))))
+
+
+def _problem_text(problem: Any) -> str:
+    text = "%s: %s [%s]" % (problem.severity, problem.message, problem.code)
+    return text + ("\n  %s" % problem.hint if problem.hint else "")
+
+
+def _indent(text: str) -> str:
+    return "\n".join(("  " + line).rstrip() for line in text.splitlines())

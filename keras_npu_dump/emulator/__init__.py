@@ -1,0 +1,47 @@
+"""A stand-in for `npu_device` on machines without an NPU: same options, errors and files.
+
+    from keras_npu_dump import emulator
+    emulator.install()
+    import npu_device            # the stand-in
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+from keras_npu_dump.errors import ConfigError
+
+__all__ = ["install", "installed"]
+
+
+def installed() -> bool:
+    """Whether `import npu_device` gives the stand-in."""
+    return bool(getattr(sys.modules.get("npu_device"), "__emulated__", False))
+
+
+def install() -> None:
+    """Puts the stand-in where `import npu_device` finds it; a second call does nothing.
+
+    Where TensorFlow is not imported yet, TF_ENABLE_ONEDNN_OPTS is set to 0 unless the user
+    has set it: bit-equality of runs with and without dump needs it.
+
+    Raises:
+      ConfigError: a real npu_device can be imported.
+    """
+    if installed():
+        return
+    if "npu_device" in sys.modules or _importable():
+        raise ConfigError(
+            "the emulator stands in for npu_device where there is none; here a real npu_device"
+            " can be imported. Leave out --emulate (or emulator.install()) to use it.")
+    if "tensorflow" not in sys.modules:
+        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+    from keras_npu_dump.emulator import modules
+    sys.modules.update(modules.build())
+
+
+def _importable() -> bool:
+    spec = importlib.util.find_spec("npu_device")
+    # A folder of that name without an __init__ is no module.
+    return spec is not None and spec.origin is not None

@@ -1,0 +1,261 @@
+"""A function as one flat graph: nested calls inlined, loop and branch bodies beside it.
+
+Works on `FunctionDef` protos, so it needs no second trace and reaches whatever
+TensorFlow can execute. A tensor is named as inside a FunctionDef: `node:output:index`,
+or the name of an argument.
+"""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+LOOPS = ("While", "StatelessWhile")
+BRANCHES = ("If", "StatelessIf")
+BODIES = {
+    "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
+    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
+}
+_SHORT = {"cond": "cond", "body": "body", "then_branch": "then", "else_branch": "else"}
+
+Lookup = Callable[[str], Any]
+
+
+@dataclasses.dataclass
+class Flat:
+    """One flat graph.
+
+    Attributes:
+      name: of the function it was made from.
+      definition: that FunctionDef, unchanged.
+      args: (name, dtype number of TensorFlow) of each argument.
+      nodes: NodeDefs in an order in which they can be executed.
+      ret: the tensor behind each output, in the order of the signature.
+      control_ret: names of nodes that must run although nothing reads them.
+      bodies: (node name, attribute) -> flat graph of a loop's or branch's body.
+      unread: (node name, why) of nodes that hold bodies which are not read out.
+      parent, node, role: where a body hangs; None for the outermost graph.
+    """
+
+    name: str
+    definition: Any
+    args: List[Tuple[str, int]]
+    nodes: List[Any]
+    ret: List[str]
+    control_ret: List[str]
+    bodies: Dict[Tuple[str, str], "Flat"] = dataclasses.field(default_factory=dict)
+    unread: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
+    parent: Optional["Flat"] = None
+    node: Optional[str] = None
+    role: Optional[str] = None
+
+    def __post_init__(self):
+        self.by_name = {node.name: node for node in self.nodes}
+        self.arg_index = {name: index for index, (name, _) in enumerate(self.args)}
+
+    def walk(self) -> Iterator["Flat"]:
+        """This graph and all bodies in it, outermost first."""
+        yield self
+        for body in self.bodies.values():
+            for inner in body.walk():
+                yield inner
+
+    def outer(self, arg: str) -> Optional[str]:
+        """The parent's tensor that `arg` always equals; None if it changes in a loop."""
+        if self.parent is None:
+            return None
+        index = self.arg_index[arg]
+        call = self.parent.by_name[self.node]
+        if self.role in ("then_branch", "else_branch"):
+            return call.input[index + 1]
+        body = self.parent.bodies[(self.node, "body")]
+        if body.ret[index] == body.args[index][0]:
+            return call.input[index]
+        return None
+
+
+def split_control(inputs: Any) -> Tuple[List[str], List[str]]:
+    """(data inputs, names of the nodes behind control inputs)."""
+    data = [name for name in inputs if not name.startswith("^")]
+    return data, [name[1:] for name in inputs if name.startswith("^")]
+
+
+def node_of(tensor: str) -> str:
+    """The node (or argument) behind a tensor or control input."""
+    return tensor.lstrip("^").split(":", 1)[0]
+
+
+def flatten(definition: Any, lookup: Lookup) -> Flat:
+    """Makes the flat graph of a function.
+
+    Args:
+      definition: FunctionDef.
+      lookup: from the name of a function to its FunctionDef.
+    """
+    return _Flattener(lookup).flatten(definition)
+
+
+class _Flattener:
+    """Holds what one flattening shares: the names taken in the whole dump."""
+
+    def __init__(self, lookup: Lookup):
+        self._lookup = lookup
+        self._names: Set[str] = set()
+
+    def flatten(self, definition: Any, parent: Optional[Flat] = None, node: str = "",
+                role: str = "") -> Flat:
+        args = [(arg.name, arg.type) for arg in definition.signature.input_arg]
+        rename = {arg: arg for arg, _ in args}
+        nodes: List[Any] = []
+        aliases: Dict[str, str] = {}
+        prefix = "%s/%s" % (node, _SHORT[role]) if parent else ""
+        ends = self._inline(definition, prefix, node, rename, [], nodes, aliases)
+        ret = [ends[0][output.name] for output in definition.signature.output_arg]
+        nodes = _resolve(nodes, aliases)
+        ret = [_follow(tensor, aliases) for tensor in ret]
+        nodes = _reachable(nodes, ret + ends[1])
+        flat = Flat(definition.signature.name, definition, args, _sorted(nodes), ret, ends[1],
+                    parent=parent, node=node or None, role=role or None)
+        for item in flat.nodes:
+            self._add_bodies(flat, item)
+        return flat
+
+    def _unique(self, name: str) -> str:
+        unique, count = name, 0
+        while unique in self._names:
+            count += 1
+            unique = "%s_%d" % (name, count)
+        self._names.add(unique)
+        return unique
+
+    def _inline(self, definition, prefix, holder, bound, controls, nodes, aliases):
+        """Appends the nodes of `definition` to `nodes`.
+
+        Args:
+          prefix: goes before each name that does not begin with `holder` already.
+          holder: the node that holds this function, or "".
+          bound: argument -> tensor of the caller.
+          controls: control inputs of the call, given to every node.
+          aliases: filled with `call:output:index` -> tensor behind it.
+
+        Returns:
+          ({output name: tensor}, [names of nodes that must run]).
+        """
+        names = {}
+        for node in definition.node_def:
+            name = node.name
+            if prefix and (not name.startswith(holder + "/") or name in self._names):
+                short = name[len(holder) + 1:] if name.startswith(holder + "/") else name
+                name = "%s/%s" % (prefix, short)
+            names[node.name] = self._unique(name)
+
+        def outside(tensor):
+            if tensor.startswith("^"):
+                inner = tensor[1:]
+                return "^" + (names[inner] if inner in names else node_of(bound[inner]))
+            head, colon, rest = tensor.partition(":")
+            return names[head] + colon + rest if head in names else bound[head]
+
+        for node in definition.node_def:
+            copy = type(node)()
+            copy.CopyFrom(node)
+            copy.name = names[node.name]
+            del copy.input[:]
+            copy.input.extend(outside(tensor) for tensor in node.input)
+            copy.input.extend("^" + name for name in controls if "^" + name not in copy.input)
+            copy.attr.pop("_class", None)
+            if node.op in CALLS:
+                self._inline_call(copy, nodes, aliases)
+            else:
+                nodes.append(copy)
+        ends = [names[name] for name in definition.control_ret.values()]
+        return {name: outside(tensor) for name, tensor in definition.ret.items()}, ends
+
+    def _inline_call(self, call, nodes, aliases):
+        body = self._lookup(call.attr["f"].func.name)
+        data, controls = split_control(call.input)
+        bound = {arg.name: tensor for arg, tensor in zip(body.signature.input_arg, data)}
+        ret, ends = self._inline(body, call.name, call.name, bound, controls, nodes, aliases)
+        tensors = [ret[output.name] for output in body.signature.output_arg]
+        for index, tensor in enumerate(tensors):
+            aliases["%s:output:%d" % (call.name, index)] = tensor
+        # Stands for "the call has ended", so that dependants keep one control input each.
+        done = type(call)()
+        done.name, done.op = call.name, "NoOp"
+        after = [node_of(tensor) for tensor in tensors if ":" in tensor] + ends + controls
+        done.input.extend("^" + name for name in sorted(set(after)))
+        nodes.append(done)
+
+    def _add_bodies(self, flat: Flat, node: Any) -> None:
+        if node.op in BODIES:
+            for role in BODIES[node.op]:
+                definition = self._lookup(node.attr[role].func.name)
+                flat.bodies[(node.name, role)] = self.flatten(definition, flat, node.name, role)
+            return
+        held = [attr for attr, value in node.attr.items()
+                if value.HasField("func") or value.list.func]
+        if held:
+            flat.unread.append((node.name, "%s holds functions in %s" % (
+                node.op, ", ".join(sorted(held)))))
+        elif node.op in ("Switch", "Merge", "RefSwitch", "RefMerge", "Enter", "Exit"):
+            flat.unread.append((node.name, "%s of TF1 control flow" % node.op))
+
+
+def _follow(tensor: str, aliases: Dict[str, str]) -> str:
+    while tensor in aliases:
+        tensor = aliases[tensor]
+    return tensor
+
+
+def _resolve(nodes: List[Any], aliases: Dict[str, str]) -> List[Any]:
+    """Replaces outputs of inlined calls; controls on arguments need no waiting."""
+    known = {node.name for node in nodes}
+    for node in nodes:
+        inputs = [_follow(tensor, aliases) for tensor in node.input]
+        del node.input[:]
+        seen = set()
+        for tensor in inputs:
+            if tensor.startswith("^"):
+                if tensor in seen or tensor[1:] not in known:
+                    continue
+                seen.add(tensor)
+            node.input.append(tensor)
+    return nodes
+
+
+def _reachable(nodes: List[Any], ends: List[str]) -> List[Any]:
+    """Drops what would not run: TensorFlow prunes it, so must every reader."""
+    by_name = {node.name: node for node in nodes}
+    wanted: Set[str] = set()
+    stack = [node_of(end) for end in ends]
+    while stack:
+        name = stack.pop()
+        if name in wanted or name not in by_name:
+            continue
+        wanted.add(name)
+        stack.extend(node_of(tensor) for tensor in by_name[name].input)
+    return [node for node in nodes if node.name in wanted]
+
+
+def _sorted(nodes: List[Any]) -> List[Any]:
+    """Executable order, as near to the given one as possible (depth first)."""
+    by_name = {node.name: node for node in nodes}
+    done: Set[str] = set()
+    order: List[Any] = []
+    for root in nodes:
+        stack = [(root, iter(root.input))]
+        if root.name in done:
+            continue
+        done.add(root.name)
+        while stack:
+            node, inputs = stack[-1]
+            for tensor in inputs:
+                other = by_name.get(node_of(tensor))
+                if other is not None and other.name not in done:
+                    done.add(other.name)
+                    stack.append((other, iter(other.input)))
+                    break
+            else:
+                stack.pop()
+                order.append(node)
+    return order

@@ -1,0 +1,87 @@
+"""Where GE writes graph files, and which: environment read when GE reads it.
+
+DUMP_GE_GRAPH, DUMP_GRAPH_LEVEL and DUMP_GRAPH_FORMAT are read at each graph; the
+folder is decided once per process at the first file (GE graph_utils.cc).
+"""
+from __future__ import annotations
+
+import os
+import re
+import threading
+from typing import Dict, Optional
+
+_STAGE = "Build"
+
+
+def dump_level() -> int:
+    """DUMP_GE_GRAPH as GE reads it: 0 nothing, 1 everything, 2 no weights, 3 structure."""
+    text = os.environ.get("DUMP_GE_GRAPH")
+    if text is None:
+        return 0
+    match = re.match(r"\s*([+-]?[0-9]+)", text)
+    number = int(match.group(1)) if match else 0
+    if number == 0 or number >= 4:
+        return 0
+    return 2 if number < 0 else number
+
+
+def stage_wanted(stage: str = _STAGE) -> bool:
+    """Whether DUMP_GRAPH_LEVEL lets a graph of this stage through."""
+    text = os.environ.get("DUMP_GRAPH_LEVEL")
+    if text is None:
+        return True
+    if re.search(r"[^0-9]", text):
+        return any(item and item in stage for item in text.split("|"))
+    return int(text or 0) in (1, 2, 3)
+
+
+def format_wanted(kind: str) -> bool:
+    """Whether DUMP_GRAPH_FORMAT asks for `ge_proto` or `onnx`."""
+    text = os.environ.get("DUMP_GRAPH_FORMAT") or "ge_proto|onnx"
+    return any(kind in item.lower() for item in text.split("|"))
+
+
+class GraphFolder:
+    """The folder of this process's graph files, and their running number."""
+
+    def __init__(self):
+        self._prefix: Optional[str] = None
+        self._counters: Dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def prefix(self, device_id: int) -> str:
+        """The folder, decided at the first call and made if it can be."""
+        with self._lock:
+            if self._prefix is None:
+                self._prefix = _decide(device_id)
+            folder = self._prefix
+        try:
+            os.makedirs(folder or ".", mode=0o700, exist_ok=True)
+        except OSError:
+            return "."
+        return folder or "."
+
+    def next_index(self, kind: str) -> int:
+        """The next number of this kind; proto and onnx count apart."""
+        with self._lock:
+            index = self._counters.get(kind, 0)
+            self._counters[kind] = index + 1
+        return index
+
+
+def _decide(device_id: int) -> str:
+    pid = os.getpid()
+    collect = os.environ.get("NPU_COLLECT_PATH")
+    if collect is not None:
+        return os.path.join(collect, "extra-info", "graph", "%d_%d" % (pid, device_id))
+    path = os.environ.get("DUMP_GRAPH_PATH")
+    if path is not None:
+        return os.path.join(path, "pid_%d_deviceid_%d" % (pid, device_id))
+    work = os.environ.get("ASCEND_WORK_PATH")
+    if work is not None:
+        try:
+            os.makedirs(work, mode=0o700, exist_ok=True)
+        except OSError:
+            pass
+        return os.path.realpath(work)
+    return ""

@@ -1,0 +1,222 @@
+"""Rewrites a flat graph so that it also returns chosen tensors.
+
+The outermost graph gets one more output per tensor. Tensors inside loop and branch
+bodies are pushed onto lists (TensorList) that are threaded through the loop's
+variables or the branch's outputs, list of lists where bodies are nested, so that every
+value of every round comes out, exactly once, in order.
+"""
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.emulator import flat as flat_lib
+from keras_npu_dump.emulator.flat import Flat
+
+DT_INT32, DT_VARIANT = 3, 21
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """One tensor that comes out: of graph `flat`, inside `depth` lists."""
+
+    flat: Flat
+    tensor: str
+    depth: int
+    dtype: int
+
+
+class Instrumented:
+    """The function definitions of one instrumented graph.
+
+    Args:
+      flat: the outermost graph.
+      wanted: id(graph) -> [(tensor, dtype number of TensorFlow)], for it and its bodies.
+      name: of the new function; its bodies get names that begin with it.
+      reads: id(graph) -> plan.Read objects: variables read beside an operator.
+
+    Attributes:
+      definitions: FunctionDefs to register, bodies first, the function itself last.
+      slots: what the outputs after the original ones are.
+    """
+
+    def __init__(self, flat: Flat, wanted: Dict[int, List[Tuple[str, int]]], name: str,
+                 reads: Optional[Dict[int, Sequence[Any]]] = None):
+        self._wanted = wanted
+        self._reads = reads or {}
+        self._name = name
+        self.definitions: List[Any] = []
+        self.slots = self.slots_of(flat)
+        definition, _ = self._definition(flat, name, extra_args=0)
+        for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
+            output = definition.signature.output_arg.add()
+            output.name, output.type = "dumped_%d" % index, dtype
+            definition.ret[output.name] = tensor
+        self.definitions.append(definition)
+
+    def slots_of(self, flat: Flat, depth: int = 0) -> List[Slot]:
+        """The slots of `flat` in order: its own tensors, then those of its bodies."""
+        slots = [Slot(flat, tensor, depth, dtype)
+                 for tensor, dtype in self._wanted.get(id(flat), ())]
+        for body in flat.bodies.values():
+            slots.extend(self.slots_of(body, depth + 1))
+        return slots
+
+    def own(self, flat: Flat) -> List[Tuple[str, int]]:
+        """The wanted tensors that lie in `flat` itself."""
+        return self._wanted.get(id(flat), [])
+
+    def _lists(self, body: Flat) -> List[Slot]:
+        return self.slots_of(body)
+
+    def _own_outputs(self, flat: Flat) -> List[Tuple[str, int]]:
+        """Tensors to return from (or push in) `flat`: its own, then its nodes' lists."""
+        tensors = list(self.own(flat))
+        for node, first, count in self._list_outputs(flat):
+            tensors.extend(("%s:output:%d" % (node, first + index), DT_VARIANT)
+                           for index in range(count))
+        return tensors
+
+    def _list_outputs(self, flat: Flat) -> List[Tuple[str, int, int]]:
+        """(node, number of its first list output, how many), in the order of slots_of."""
+        outputs, offset = [], {}  # type: List[Tuple[str, int, int]], Dict[str, int]
+        for (name, _), body in flat.bodies.items():
+            count = len(self._lists(body))
+            if count:
+                node = flat.by_name[name]
+                attr = "T" if node.op in flat_lib.LOOPS else "Tout"
+                first = len(node.attr[attr].list.type) + offset.get(name, 0)
+                outputs.append((name, first, count))
+                offset[name] = offset.get(name, 0) + count
+        return outputs
+
+    def _definition(self, flat: Flat, name: str, extra_args: int):
+        """A FunctionDef of `flat`, its control nodes widened, and its extra arguments."""
+        definition = type(flat.definition)()
+        definition.CopyFrom(flat.definition)
+        definition.signature.name = name
+        del definition.node_def[:]
+        definition.ret.clear()
+        definition.control_ret.clear()
+        del definition.signature.control_output[:]
+        definition.attr.pop("_XlaMustCompile", None)
+        definition.attr.pop("_noinline", None)
+        definition.attr.pop("_implements", None)
+        definition.attr.pop("_input_shapes", None)
+        for index, tensor in enumerate(flat.ret):
+            definition.ret[definition.signature.output_arg[index].name] = tensor
+        for index, node in enumerate(flat.control_ret):
+            key = "must_run_%d" % index
+            definition.signature.control_output.append(key)
+            definition.control_ret[key] = node
+        definition.node_def.extend(flat.nodes)
+        _add_reads(definition, self._reads.get(id(flat), ()))
+        counts = {node: 0 for node, _ in flat.bodies}
+        for (node, _), body in flat.bodies.items():
+            counts[node] += len(self._lists(body))
+        for node in list(definition.node_def):
+            if counts.get(node.name):
+                self._widen(definition, flat, node)
+        extra = []
+        for index in range(extra_args):
+            arg = definition.signature.input_arg.add()
+            arg.name, arg.type = "dump_list_%d" % index, DT_VARIANT
+            extra.append(arg.name)
+        return definition, extra
+
+    def _widen(self, definition, flat: Flat, node) -> None:
+        """Gives a While or If one list per wanted tensor, and bodies that fill them."""
+        bodies = [flat.bodies[(node.name, role)] for role in flat_lib.BODIES[node.op]]
+        dtypes = [dtype for body in bodies for _, dtype in self._own_outputs(body)]
+        data, controls = flat_lib.split_control(node.input)
+        lists = [_empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
+                 for index, dtype in enumerate(dtypes)]
+        del node.input[:]
+        node.input.extend(data + lists + ["^" + name for name in controls])
+        for attr in ("T",) if node.op in flat_lib.LOOPS else ("Tin", "Tout"):
+            node.attr[attr].list.type.extend([DT_VARIANT] * len(lists))
+        shapes = node.attr["output_shapes"].list.shape
+        if shapes:
+            for _ in lists:
+                shapes.add()
+        first = 0
+        for role, body in zip(flat_lib.BODIES[node.op], bodies):
+            name = re.sub(r"[^A-Za-z0-9_]", "_", "%s_%s_%s" % (self._name, node.name, role))
+            node.attr[role].func.name = name
+            self.definitions.append(self._body(body, name, len(lists), first, role))
+            first += len(self._own_outputs(body))
+
+    def _body(self, body: Flat, name: str, count: int, first: int, role: str):
+        """A body with `count` lists as arguments; fills those from `first` on."""
+        definition, lists = self._definition(body, name, count)
+        if role == "cond":
+            return definition
+        for index, (tensor, dtype) in enumerate(self._own_outputs(body)):
+            lists[first + index] = _push(definition, lists[first + index], tensor, dtype, index)
+        for index, tensor in enumerate(lists):
+            output = definition.signature.output_arg.add()
+            output.name, output.type = "dump_list_out_%d" % index, DT_VARIANT
+            definition.ret[output.name] = tensor
+        return definition
+
+
+def _node(definition, op: str, name: str):
+    node = definition.node_def.add()
+    node.op, node.name = op, name
+    return node
+
+
+def _scalar(definition, name: str, value: int) -> str:
+    node = _node(definition, "Const", name)
+    node.attr["dtype"].type = DT_INT32
+    node.attr["value"].tensor.dtype = DT_INT32
+    node.attr["value"].tensor.tensor_shape.SetInParent()
+    node.attr["value"].tensor.int_val.append(value)
+    return name + ":output:0"
+
+
+def _empty_list(definition, name: str, dtype: int) -> str:
+    node = _node(definition, "EmptyTensorList", name)
+    node.input.append(_scalar(definition, name + "/shape", -1))
+    node.input.append(_scalar(definition, name + "/size", -1))
+    node.attr["element_dtype"].type = dtype
+    node.attr["shape_type"].type = DT_INT32
+    return name + ":handle:0"
+
+
+def _push(definition, handle: str, tensor: str, dtype: int, index: int) -> str:
+    name = "dump_push_%d" % index
+    node = _node(definition, "TensorListPushBack", name)
+    node.input.extend([handle, tensor])
+    node.attr["element_dtype"].type = dtype
+    return name + ":output_handle:0"
+
+
+def _add_reads(definition, reads: Sequence[Any]) -> None:
+    """Reads variables right before or after an operator that takes or changes them.
+
+    A read before inherits the operator's control inputs and holds the operator back; what
+    waits for the operator also waits for the reads after it. So each sees exactly the
+    value of that moment, and the order of updates does not change.
+    """
+    by_name = {node.name: node for node in definition.node_def}
+    later: Dict[str, List[str]] = {}
+    for read in reads:
+        target = by_name[read.node]
+        data, controls = [], []  # type: List[str], List[str]
+        for tensor in target.input:
+            (controls if tensor.startswith("^") else data).append(tensor)
+        node = _node(definition, "ReadVariableOp", read.name)
+        node.input.append(data[read.input])
+        node.attr["dtype"].type = read.dtype
+        if read.after:
+            node.input.append("^" + read.node)
+            later.setdefault(read.node, []).append("^" + read.name)
+        else:
+            node.input.extend(tensor for tensor in controls if "/dump_before_" not in tensor)
+            target.input.append("^" + read.name)
+    for node in by_name.values():
+        extra = [tensor for name in node.input for tensor in later.get(name[1:], ())
+                 if name.startswith("^")]
+        node.input.extend(extra)

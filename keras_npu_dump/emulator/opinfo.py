@@ -1,0 +1,79 @@
+"""What TensorFlow's operator registry says about a node: outputs, dtypes, state."""
+from __future__ import annotations
+
+from typing import Any, List, Tuple
+
+DT_STRING, DT_RESOURCE, DT_VARIANT = 7, 20, 21
+# Values of these have no bytes that a device could dump.
+OPAQUE = frozenset((DT_STRING, DT_RESOURCE, DT_VARIANT))
+
+# GE keeps these in the graph but runs no task for them, or has no such operator at all
+# (dump guide of the vendor: control, Data, RefData, Const and data-flow operators).
+NOT_DUMPED = frozenset((
+    "Const", "Placeholder", "PlaceholderWithDefault", "NoOp", "ReadVariableOp", "VarHandleOp",
+    "While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase",
+    "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
+    "RefEnter", "RefExit", "ControlTrigger", "VarIsInitializedOp"))
+
+
+def op_def(node: Any) -> Any:
+    """The OpDef of a node, or None for an operator that is not registered."""
+    from tensorflow.python.framework import op_def_registry
+    return op_def_registry.get(node.op)
+
+
+def _expand(arg: Any, node: Any) -> List[int]:
+    """The dtypes of one declared argument, a list where it stands for several tensors."""
+    if arg.type_list_attr:
+        return list(node.attr[arg.type_list_attr].list.type)
+    dtype = arg.type or node.attr[arg.type_attr].type
+    return [dtype] * (node.attr[arg.number_attr].i if arg.number_attr else 1)
+
+
+def outputs(node: Any) -> List[Tuple[str, int]]:
+    """(tensor, dtype number of TensorFlow) of each output, in order."""
+    found: List[Tuple[str, int]] = []
+    definition = op_def(node)
+    for arg in definition.output_arg if definition else ():
+        for index, dtype in enumerate(_expand(arg, node)):
+            found.append(("%s:%s:%d" % (node.name, arg.name, index), dtype))
+    return found
+
+
+def input_dtypes(node: Any) -> List[int]:
+    """The dtype number of TensorFlow of each data input, in order."""
+    definition = op_def(node)
+    return [dtype for arg in (definition.input_arg if definition else ())
+            for dtype in _expand(arg, node)]
+
+
+def has_random_state(node: Any) -> bool:
+    """Whether the kernel draws from a generator that belongs to the instantiated function."""
+    definition = op_def(node)
+    return bool(definition and definition.is_stateful
+                and any(attr.name == "seed" for attr in definition.attr))
+
+
+def dumped(node: Any) -> bool:
+    """Whether the device would run, and so could dump, this operator."""
+    return node.op not in NOT_DUMPED
+
+
+def variable_dtype(node: Any) -> int:
+    """The dtype of the variable behind a node's resource inputs, 0 if not known."""
+    for name in ("dtype", "T", "Tparams"):
+        if name in node.attr and node.attr[name].type:
+            return node.attr[name].type
+    return 0
+
+
+def updates(node: Any) -> List[int]:
+    """The positions of the inputs whose variables this operator changes."""
+    definition = op_def(node)
+    if definition is None:
+        return []
+    if node.op in ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"):
+        return [0]
+    if node.op.startswith(("ResourceApply", "ResourceSparseApply", "ResourceScatter")):
+        return [index for index, dtype in enumerate(input_dtypes(node)) if dtype == DT_RESOURCE]
+    return []

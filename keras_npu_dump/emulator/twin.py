@@ -1,0 +1,120 @@
+"""The instrumented twin of a function: built once, run in its place.
+
+The twin takes the same arguments and does the same work once, so counters, iterators,
+captured variables and random state go on as if nothing had happened; its first outputs
+are the original's. Its name is internal and does not appear in errors.
+"""
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Dict, List, Tuple
+
+from keras_npu_dump.emulator.flat import Flat
+from keras_npu_dump.emulator.instrument import Instrumented
+from keras_npu_dump.emulator.plan import Plan
+
+_NUMBERS = itertools.count()
+
+
+class Activation:
+    """The values of one run of a graph or body.
+
+    Attributes:
+      flat: the graph.
+      values: tensor -> eager tensor.
+      parent: the run of the graph around it, None for the outermost.
+      children: (node, attribute) -> runs of that body, in order.
+    """
+
+    def __init__(self, flat: Flat, values: Dict[str, Any], parent: Any = None):
+        self.flat = flat
+        self.values = values
+        self.parent = parent
+        self.children: Dict[Tuple[str, str], List["Activation"]] = {}
+
+
+class Twin:
+    """A registered instrumented function.
+
+    Args:
+      context: TensorFlow's eager context, where functions are registered.
+      root: the flat graph.
+      plan: what is to come out.
+
+    Attributes:
+      name: of the twin.
+      count: of its outputs, the original ones first.
+    """
+
+    def __init__(self, context: Any, root: Flat, plan: Plan):
+        self.name = "__npu_dump_twin_%d" % next(_NUMBERS)
+        self._root = root
+        self._original = root.definition.signature.name
+        self._parts = Instrumented(root, plan.wanted, self.name, plan.reads)
+        for definition in self._parts.definitions:
+            context.add_function_def(definition)
+        self._first = len(root.ret)
+        self.count = self._first + len(self._parts.slots)
+
+    def run(self, execute: Callable[[str, int], Any]) -> Tuple[List[Any], List[Any]]:
+        """Executes the twin.
+
+        Args:
+          execute: runs a function by name and number of outputs, with the call's
+            arguments.
+
+        Returns:
+          (the original outputs, the values that came out besides).
+        """
+        try:
+            outputs = list(execute(self.name, self.count) or ())
+        except Exception as error:  # whatever the step raises goes on, under its true name
+            _rename(error, self.name, self._original)
+            raise
+        return outputs[:self._first], outputs[self._first:]
+
+    def unpack(self, values: List[Any]) -> Activation:
+        """Sorts the values of one run by graph and body; empties `values`."""
+        root = _unpack(self._parts, self._root, values, None)
+        del values[:]
+        return root
+
+
+def _rename(error: Exception, twin: str, original: str) -> None:
+    for attribute in ("_message", "message"):
+        text = getattr(error, attribute, None)
+        if isinstance(text, str) and twin in text:
+            try:
+                setattr(error, attribute, text.replace(twin, original))
+            except AttributeError:
+                pass
+    error.args = tuple(item.replace(twin, original) if isinstance(item, str) else item
+                       for item in error.args)
+
+
+def _unpack(parts: Instrumented, flat: Flat, values: List[Any], parent: Any) -> Activation:
+    own = parts.own(flat)
+    activation = Activation(
+        flat, {tensor: values[index] for index, (tensor, _) in enumerate(own)}, parent)
+    first = len(own)
+    for key, body in flat.bodies.items():
+        slots = parts.slots_of(body)
+        if not slots:
+            continue
+        lists = [_elements(values[first + index], slot.dtype if not slot.depth else None)
+                 for index, slot in enumerate(slots)]
+        first += len(slots)
+        activation.children[key] = [
+            _unpack(parts, body, [column[row] for column in lists], activation)
+            for row in range(len(lists[0]))]
+    return activation
+
+
+def _elements(handle: Any, dtype: Any) -> List[Any]:
+    """The tensors of a list, which share its memory."""
+    from tensorflow.python.framework import dtypes
+    from tensorflow.python.ops import gen_list_ops
+    count = int(gen_list_ops.tensor_list_length(handle))
+    element = dtypes.variant if dtype is None else dtypes.as_dtype(dtype)
+    return [gen_list_ops.tensor_list_get_item(handle, index, -1, element)
+            for index in range(count)]

@@ -1,0 +1,174 @@
+"""Sees every execution of a concrete function, at the one call that runs it.
+
+TensorFlow 2.6 runs functions through `_EagerDefinedFunction.call`, newer versions
+through `AtomicFunction.call_flat`. Both are also called while an outer function is
+traced; what is left when the context executes eagerly are the outermost executions,
+which are what a device sees. The version is recognised by the class, not by a number.
+"""
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Callable, List, Optional, Sequence
+
+from keras_npu_dump.emulator.engine import ENGINE
+from keras_npu_dump.errors import DeviceNotFoundError
+
+_OWN = threading.local()
+
+
+class Call:
+    """One execution that is about to happen.
+
+    Attributes:
+      name: of the concrete function.
+      args: its flat arguments, captured handles included.
+      context: TensorFlow's eager context.
+      plain: runs the function itself and returns its outputs as a list.
+      execute: (name, number of outputs) -> outputs of another function, same arguments.
+    """
+
+    def __init__(self, function: Any, context: Any, args: Sequence[Any],
+                 plain: Callable[[], List[Any]], execute: Callable[[str, int], Any]):
+        self.function = function
+        self.context = context
+        self.args = args
+        self.plain = plain
+        self.execute = execute
+        self.name = _text(function.name)
+
+    @property
+    def definition(self) -> Any:
+        """The FunctionDef."""
+        return self.function.definition
+
+    @property
+    def graph(self) -> Any:
+        """The FuncGraph it was made from."""
+        return self.function.graph
+
+    def lookup(self, name: str) -> Any:
+        """The FunctionDef of a function that is named in this one."""
+        return self.context.get_function_def(name)
+
+    def variables(self) -> List[bool]:
+        """For each argument, whether it is the handle of a variable."""
+        found = []
+        for arg in self.args:
+            data = getattr(arg, "_handle_data", None)
+            found.append(bool(data is not None and data.is_set
+                              and len(data.shape_and_type) == 1))
+        return found
+
+
+def _text(name: Any) -> str:
+    return name.decode("utf-8") if isinstance(name, bytes) else str(name)
+
+
+@contextlib.contextmanager
+def own_work():
+    """Executions inside are the emulator's own and pass unseen."""
+    before = getattr(_OWN, "busy", False)
+    _OWN.busy = True
+    try:
+        yield
+    finally:
+        _OWN.busy = before
+
+
+def _unseen(context: Any) -> bool:
+    return (not ENGINE.active or getattr(_OWN, "busy", False)
+            or not context.executing_eagerly())
+
+
+def install() -> None:
+    """Begins to watch; once per process.
+
+    Raises:
+      DeviceNotFoundError: this TensorFlow has neither of the two calls.
+    """
+    if _install_atomic() or _install_defined():
+        return
+    import tensorflow
+    raise DeviceNotFoundError(
+        "the emulator knows how TensorFlow 2.6 and the newest versions run functions; in"
+        " TensorFlow %s it finds neither way." % tensorflow.__version__)
+
+
+def _install_atomic() -> bool:
+    try:
+        from tensorflow.python.eager.polymorphic_function import atomic_function
+        function_class = atomic_function.AtomicFunction
+        original = function_class.call_flat
+        interpolate = atomic_function.InterpolateRuntimeError
+        record = atomic_function.record
+        handle_data_util = atomic_function.handle_data_util
+    except (ImportError, AttributeError):
+        return False
+
+    def call_flat(self, *args):
+        context = self._bound_context  # pylint: disable=protected-access
+        if _unseen(context):
+            return original(self, *args)
+
+        def plain():
+            return original(self, *args)
+
+        def execute(name, count):
+            with interpolate(self), record.stop_recording():
+                outputs = context.call_function(name.encode("utf-8"), list(args), count) or []
+            for output, kind in zip(outputs, self.function_type.flat_outputs):
+                data = kind.dtype._handle_data  # pylint: disable=protected-access
+                if data:
+                    handle_data_util.set_handle_data(output, data.shape_inference)
+            return outputs
+
+        return ENGINE.execute(Call(self, context, args, plain, execute)) or None
+
+    function_class.call_flat = call_flat
+    return True
+
+
+def _install_defined() -> bool:
+    try:
+        from tensorflow.python.eager import execute as execute_lib
+        from tensorflow.python.eager import function as function_lib
+        function_class = function_lib._EagerDefinedFunction  # pylint: disable=protected-access
+        original = function_class.call
+        interpolate = function_lib._InterpolateFunctionError  # pylint: disable=protected-access
+        handle_data_util = function_lib.handle_data_util
+    except (ImportError, AttributeError):
+        return False
+
+    def call(self, ctx, args, cancellation_manager=None):
+        if _unseen(ctx):
+            return original(self, ctx, args, cancellation_manager)
+
+        def plain():
+            return original(self, ctx, args, cancellation_manager)
+
+        def execute(name, count):
+            options = ctx.function_call_options
+            config = options.config_proto_serialized
+            if config is None:
+                config = function_lib.function_utils.get_disabled_rewriter_config()
+            attrs = ("executor_type", options.executor_type or "", "config_proto", config)
+            with interpolate(self):
+                if cancellation_manager is None:
+                    outputs = execute_lib.execute(name, count, list(args), attrs, ctx)
+                else:
+                    outputs = execute_lib.execute_with_cancellation(
+                        name, count, list(args), attrs, ctx, cancellation_manager)
+            for traced, output in zip(self._func_graph_outputs, outputs):
+                handle_data_util.copy_handle_data(traced, output)
+            return outputs
+
+        return ENGINE.execute(Call(self, ctx, args, plain, execute)) or None
+
+    function_class.call = call
+    return True
+
+
+def executing() -> Optional[bool]:
+    """Whether executions are being seen; None before the device is open."""
+    return None if ENGINE.session is None else ENGINE.active

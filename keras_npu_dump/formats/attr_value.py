@@ -1,0 +1,150 @@
+"""Attribute values of GE's graph text, from parsed blocks to Python."""
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from keras_npu_dump.formats import text
+from keras_npu_dump.formats.graph import (
+    AttrList, DataType, Desc, NamedAttrs, Other, TensorAttr)
+
+# What stands where a text was too long to be read (see graph_source.py).
+ELIDED = "ELIDED_TEXT"
+
+_LIST_KIND = "VT_LIST_"
+
+
+def decode_value(message: text.Message) -> Any:
+    """Value of an AttrDef block (the inside of `value { }`).
+
+    None for an empty block and for a text that was too long to be read.
+
+    Raises:
+      TextError: a number that is none.
+    """
+    for name, value in message:
+        return _decode(name, value)
+    return None
+
+
+def decode_attrs(message: text.Message) -> Dict[str, Any]:
+    """{key: value} of the `attr` blocks in a message."""
+    attrs = {}
+    for name, block in message:
+        if name == "attr" and isinstance(block, list):
+            key = text.first(block, "key", b"")
+            value = text.first(block, "value", [])
+            if isinstance(key, bytes):
+                attrs[text.to_str(key)] = decode_value(_block(value))
+    return attrs
+
+
+def decode_desc(message: text.Message) -> Desc:
+    """Desc of a TensorDescriptor block."""
+    desc = Desc(attrs=decode_attrs(message))
+    for name, value in message:
+        if name == "dtype" and isinstance(value, str):
+            desc.dtype = value
+        elif name == "layout" and isinstance(value, bytes):
+            desc.layout = text.to_str(value)
+        elif name == "shape" and isinstance(value, list):
+            desc.shape = tuple(_int(dim) for dim in text.all_of(value, "dim"))
+        elif not isinstance(value, list):
+            desc.fields[name] = plain(value)
+    return desc
+
+
+def plain(value: Any) -> Any:
+    """A scalar as Python has it: text, bool, int, or the word itself."""
+    if isinstance(value, bytes):
+        return text.to_str(value)
+    if value == "true" or value == "false":
+        return value == "true"
+    number = text.to_int(value)
+    return value if number is None else number
+
+
+def _decode(name: str, value: Any) -> Any:
+    if value == ELIDED:
+        return None
+    if name == "s":
+        return text.to_str(_bytes(value))
+    if name == "i":
+        return _int(value)
+    if name == "b":
+        return _bool(value)
+    if name == "f":
+        return _float(value)
+    if name == "bt":
+        return _bytes(value)
+    if name == "dt":
+        return DataType(_int(value))
+    if name == "list":
+        return _list(_block(value))
+    if name == "func":
+        block = _block(value)
+        return NamedAttrs(text.to_str(_bytes(text.first(block, "name", b""))),
+                          decode_attrs(block))
+    if name == "t":
+        block = _block(value)
+        data = text.first(block, "data", b"")
+        return TensorAttr(
+            decode_desc(_block(text.first(block, "desc", []))),
+            data if isinstance(data, bytes) else None)
+    if name == "td":
+        return decode_desc(_block(value))
+    if name == "list_list_int" or name == "list_list_float":
+        inner = "i" if name.endswith("int") else "f"
+        read = _int if inner == "i" else _float
+        return AttrList(
+            [[read(number) for number in
+              text.all_of(_block(item), "list_" + inner)]
+             for item in text.all_of(_block(value), "list_list_" + inner)],
+            "LIST_INT" if inner == "i" else "LIST_FLOAT")
+    return Other(name, value)
+
+
+def _list(message: text.Message) -> AttrList:
+    values = AttrList()
+    for name, value in message:
+        if name == "val_type":
+            if isinstance(value, str) and value.startswith(_LIST_KIND):
+                values.kind = value[len(_LIST_KIND):]
+        elif name == "na":
+            values.append(_decode("func", value))
+        else:
+            values.append(_decode(name, value))
+    return values
+
+
+def _int(value: Any) -> int:
+    number = text.to_int(value)
+    if number is None:
+        raise text.TextError("%.40r is no whole number" % (value,), 0)
+    return number
+
+
+def _float(value: Any) -> float:
+    try:
+        if isinstance(value, str) and "_" not in value and len(value) < 64:
+            return float(value)
+    except ValueError:
+        pass
+    raise text.TextError("%.40r is no number" % (value,), 0)
+
+
+def _bool(value: Any) -> bool:
+    if value in ("true", "false", "True", "False", "1", "0"):
+        return value in ("true", "True", "1")
+    raise text.TextError("%.40r is neither true nor false" % (value,), 0)
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    raise text.TextError("%.40r is no text" % (value,), 0)
+
+
+def _block(value: Optional[Any]) -> text.Message:
+    if isinstance(value, list):
+        return value
+    raise text.TextError("%.40r is no block" % (value,), 0)

@@ -1,0 +1,362 @@
+"""GE graphs: operators, tensor descriptions, attributes.
+
+The parts of `ge.proto.ModelDef` (GE `ge_ir.proto`) that matching a dump needs,
+as objects that are made by hand (the emulator does) or read from a file
+(`graph_reader.py`), and written by `graph_writer.py`.
+
+An attribute's value is what Python has for it:
+
+    s: str    i: int    b: bool    f: float    bt: bytes    dt: DataType(int)
+    list: AttrList (a list that knows its kind, also when empty)
+    list_list_int, list_list_float: list of lists
+    func: NamedAttrs    t: TensorAttr    td: Desc    anything else: Other
+"""
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, \
+    Tuple
+
+from keras_npu_dump.errors import FormatError
+
+ORIGINAL_OP_NAMES = "_datadump_original_op_names"
+ORIGIN_NAME = "_datadump_origin_name"
+ORIGIN_INDEX = "_datadump_origin_output_index"
+ORIGIN_FORMAT = "_datadump_origin_format"
+ORIGIN_DATA_TYPE = "_datadump_origin_data_type"
+
+
+class DataType(int):
+    """A ge::DataType number in an attribute (`dt`), not an OutputDataType."""
+
+
+class AttrList(list):
+    """A list attribute; `kind` is STRING, INT, FLOAT, BOOL, BYTES, ..."""
+
+    def __init__(self, values: Iterable[Any] = (), kind: str = "NONE"):
+        super().__init__(values)
+        self.kind = kind
+
+
+class NamedAttrs(NamedTuple):
+    """A `func` attribute: a name with attributes of its own."""
+    name: str
+    attrs: Dict[str, Any]
+
+
+class TensorAttr(NamedTuple):
+    """A constant inside an attribute; `data` None where it was not read."""
+    desc: "Desc"
+    data: Optional[bytes]
+
+
+class Other(NamedTuple):
+    """An attribute of a kind that is not interpreted (a graph, a formula)."""
+    kind: str
+    message: Any
+
+
+class Desc:
+    """One input or output of an operator (ge.proto.TensorDescriptor).
+
+    Attributes:
+      dtype: "DT_FLOAT" and so on; "DT_UNDEFINED" if not set.
+      shape: dimensions in `layout`; () scalar, -1 unknown, (-2,) unknown rank.
+      layout: "NHWC", "FRACTAL_Z", ...; "" if not set.
+      attrs: by key; see the module.
+      fields: further plain fields by name (size, device_type, real_dim_cnt).
+    """
+    __slots__ = ("dtype", "shape", "layout", "_attrs", "_fields", "_source")
+
+    def __init__(self, dtype: str = "DT_UNDEFINED",
+                 shape: Sequence[int] = (), layout: str = "",
+                 origin_format: Optional[str] = None,
+                 origin_shape: Optional[Sequence[int]] = None,
+                 origin_name: Optional[str] = None,
+                 origin_index: Optional[int] = None,
+                 attrs: Optional[Dict[str, Any]] = None,
+                 fields: Optional[Dict[str, Any]] = None):
+        self.dtype = dtype
+        self.shape = tuple(shape)
+        self.layout = layout
+        self._source = None  # type: Any
+        self._fields = dict(fields or {})
+        self._attrs = dict(attrs or {})  # type: Optional[Dict[str, Any]]
+        for key, value in (("origin_format", origin_format),
+                           (ORIGIN_NAME, origin_name),
+                           (ORIGIN_INDEX, origin_index)):
+            if value is not None:
+                self._attrs[key] = value
+        if origin_shape is not None:
+            self._attrs["origin_shape"] = AttrList(origin_shape, "INT")
+
+    @property
+    def attrs(self) -> Dict[str, Any]:
+        if self._attrs is None:
+            self._attrs = self._source.attrs()
+        return self._attrs
+
+    @property
+    def fields(self) -> Dict[str, Any]:
+        if self._fields is None:
+            self._fields = self._source.fields()
+        return self._fields
+
+    def attr(self, key: str, default: Any = None) -> Any:
+        """Value of one attribute, or the default."""
+        if self._attrs is None:
+            return self._source.attr(key, default)
+        return self._attrs.get(key, default)
+
+    @property
+    def origin_name(self) -> Optional[str]:
+        """Framework operator whose output this is; None if not said."""
+        return _if(self.attr(ORIGIN_NAME), str)
+
+    @property
+    def origin_index(self) -> Optional[int]:
+        """Output index at that operator; None if not said."""
+        return _if(self.attr(ORIGIN_INDEX), int)
+
+    @property
+    def origin_format(self) -> Optional[str]:
+        """Layout in the framework."""
+        return _if(self.attr(ORIGIN_FORMAT), str) \
+            or _if(self.attr("origin_format"), str)
+
+    @property
+    def origin_shape(self) -> Optional[Tuple[int, ...]]:
+        """Shape in the framework; None if not said."""
+        value = self.attr("origin_shape")
+        return tuple(value) if isinstance(value, list) else None
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory by the graph; 0 if not said."""
+        return _if(self.fields.get("size"), int) or 0
+
+    def __repr__(self) -> str:
+        return "Desc(%s, %s, %s)" % (self.dtype, list(self.shape),
+                                     self.layout or "no layout")
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Desc) and (
+            self.dtype, self.shape, self.layout, self.attrs, self.fields) == (
+            other.dtype, other.shape, other.layout, other.attrs, other.fields)
+
+    __hash__ = None  # type: ignore
+
+
+def _if(value: Any, kind: type) -> Any:
+    return value if isinstance(value, kind) else None
+
+
+class GraphOp:
+    """One operator (ge.proto.OpDef).
+
+    Attributes:
+      name, type: raw, as in the graph.
+      inputs: "name:index" per data edge, "" for an unconnected optional
+        input, "name:-1" for control edges, which come last.
+      input_descs, output_descs: Desc per registered slot.
+      original_op_names: framework operators that this one stands for; [] if
+        GE inserted it, None if the graph does not say (then it is its own).
+      attrs: all attributes by key; `attr(key)` reads a single one.
+      id, stream_id: 0 if not set.
+      subgraph_names: graphs that this operator calls.
+      fields: further plain fields by name (dst_name, src_index, ...), each a
+        list or, for has_out_attr, a bool.
+    """
+    __slots__ = ("name", "type", "inputs", "_input_descs", "_output_descs",
+                 "_attrs", "_fields", "_source")
+
+    def __init__(self, name: str = "", type: str = "",
+                 inputs: Sequence[str] = (),
+                 input_descs: Sequence[Desc] = (),
+                 output_descs: Sequence[Desc] = (),
+                 original_op_names: Optional[Sequence[str]] = None,
+                 attrs: Optional[Dict[str, Any]] = None,
+                 id: int = 0, stream_id: int = 0,
+                 subgraph_names: Sequence[str] = (),
+                 fields: Optional[Dict[str, Any]] = None):
+        self.name = name
+        self.type = type
+        self.inputs = list(inputs)
+        self._input_descs = list(input_descs)
+        self._output_descs = list(output_descs)
+        self._attrs = dict(attrs or {})  # type: Optional[Dict[str, Any]]
+        if original_op_names is not None:
+            self._attrs[ORIGINAL_OP_NAMES] = AttrList(original_op_names,
+                                                      "STRING")
+        self._fields = dict(fields or {})
+        for key, value in (("id", id), ("stream_id", stream_id),
+                           ("subgraph_name", list(subgraph_names))):
+            if value:
+                self._fields[key] = value
+        self._source = None  # type: Any
+
+    @property
+    def input_descs(self) -> List[Desc]:
+        if self._input_descs is None:
+            self._input_descs = self._source.descs("input_desc")
+        return self._input_descs
+
+    @property
+    def output_descs(self) -> List[Desc]:
+        if self._output_descs is None:
+            self._output_descs = self._source.descs("output_desc")
+        return self._output_descs
+
+    @property
+    def attrs(self) -> Dict[str, Any]:
+        if self._attrs is None:
+            self._attrs = self._source.attrs()
+        return self._attrs
+
+    @property
+    def fields(self) -> Dict[str, Any]:
+        if self._fields is None:
+            self._fields = self._source.fields()
+        return self._fields
+
+    def attr(self, key: str, default: Any = None) -> Any:
+        """Value of one attribute, or the default; others are not parsed."""
+        if self._attrs is None:
+            return self._source.attr(key, default)
+        return self._attrs.get(key, default)
+
+    @property
+    def original_op_names(self) -> Optional[List[str]]:
+        if self._source is not None and self._attrs is None:
+            names = self._source.texts(ORIGINAL_OP_NAMES)
+        else:
+            names = self._attrs.get(ORIGINAL_OP_NAMES)
+        if names is None:
+            return None
+        return [name for name in names if name]
+
+    @property
+    def origins(self) -> List[str]:
+        """Framework operators by the vendor's rule: itself if not said."""
+        names = self.original_op_names
+        return [self.name] if names is None else names
+
+    @property
+    def id(self) -> int:
+        return self.fields.get("id", 0)
+
+    @property
+    def stream_id(self) -> int:
+        return self.fields.get("stream_id", 0)
+
+    @property
+    def subgraph_names(self) -> List[str]:
+        return self.fields.get("subgraph_name", [])
+
+    @property
+    def data_inputs(self) -> List[str]:
+        """`inputs` without control edges."""
+        return [edge for edge in self.inputs if not edge.endswith(":-1")]
+
+    def input_desc_of(self, position: int) -> Optional[Desc]:
+        """Description of `data_inputs[position]`.
+
+        Current GE writes one description per slot, unconnected ones too; old
+        files may leave those out (the two counts tell which).
+        """
+        edges = self.data_inputs
+        descs = self.input_descs
+        if len(descs) != len(edges):
+            if not edges[position]:
+                return None
+            position -= sum(1 for edge in edges[:position] if not edge)
+        return descs[position] if position < len(descs) else None
+
+    def __repr__(self) -> str:
+        return "GraphOp(%s, %s)" % (self.name, self.type)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, GraphOp) and (
+            self.name, self.type, self.inputs, self.input_descs,
+            self.output_descs, self.attrs, self.fields) == (
+            other.name, other.type, other.inputs, other.input_descs,
+            other.output_descs, other.attrs, other.fields)
+
+    __hash__ = None  # type: ignore
+
+
+def split_edge(edge: str) -> Tuple[str, int]:
+    """("name", index) of an input; ("", 0) of an unconnected one.
+
+    Split at the last colon: names may hold colons.
+
+    Raises:
+      FormatError: no index behind the last colon.
+    """
+    if not edge:
+        return "", 0
+    name, colon, index = edge.rpartition(":")
+    try:
+        if colon:
+            return name, int(index)
+    except ValueError:
+        pass
+    raise FormatError("<edge>", "expected name:index, found %.200r" % edge)
+
+
+class Graph:
+    """One graph (ge.proto.GraphDef).
+
+    Attributes:
+      name: raw; the root graph of a file comes first.
+      ops: list of GraphOp.
+      inputs, outputs: edges of the graph itself, mostly empty.
+      attrs: by key.
+    """
+    __slots__ = ("name", "ops", "inputs", "outputs", "attrs")
+
+    def __init__(self, name: str = "", ops: Iterable[GraphOp] = (),
+                 attrs: Optional[Dict[str, Any]] = None,
+                 inputs: Sequence[str] = (), outputs: Sequence[str] = ()):
+        self.name = name
+        self.ops = list(ops)
+        self.attrs = dict(attrs or {})
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+
+    def __repr__(self) -> str:
+        return "Graph(%s, %d operators)" % (self.name, len(self.ops))
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Graph) and (
+            self.name, self.ops, self.attrs, self.inputs, self.outputs) == (
+            other.name, other.ops, other.attrs, other.inputs, other.outputs)
+
+    __hash__ = None  # type: ignore
+
+
+def connect(ops: Sequence[GraphOp]) -> None:
+    """Fills src_name, src_index, dst_name, dst_index and id as GE does.
+
+    Every operator's `inputs` must be there. Control edges have index -1.
+    """
+    consumers = {op.name: ([], []) for op in ops}  # type: Dict[str, Any]
+    for number, op in enumerate(ops):
+        names, indices = [], []
+        position = 0
+        for edge in op.inputs:
+            if not edge:
+                position += 1
+                continue
+            name, index = split_edge(edge)
+            names.append(name)
+            indices.append(index)
+            slot = -1 if index == -1 else position
+            position += index != -1
+            if name in consumers:
+                consumers[name][0].append(op.name)
+                consumers[name][1].append(slot)
+        op.fields["src_name"], op.fields["src_index"] = names, indices
+        if number:
+            op.fields["id"] = number
+    for op in ops:
+        op.fields["dst_name"], op.fields["dst_index"] = consumers[op.name]

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, List
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from keras_npu_dump import errors
-    from keras_npu_dump.capture.callback import NpuDumpCallback
-    from keras_npu_dump.capture.session import DumpSession, apply
-    from keras_npu_dump.config import DumpConfig
-    from keras_npu_dump.steps import StepSet
+    from keras_npu_dump import emulator as emulator
+    from keras_npu_dump import errors as errors
+    from keras_npu_dump import flags as flags
+    from keras_npu_dump.capture.callback import NpuDumpCallback as NpuDumpCallback
+    from keras_npu_dump.capture.session import DumpSession as DumpSession
+    from keras_npu_dump.capture.session import apply as apply
+    from keras_npu_dump.collect.collecting import collect as collect
+    from keras_npu_dump.config import DumpConfig as DumpConfig
+    from keras_npu_dump.steps import StepSet as StepSet
 
 _NAMES = {
     "DumpConfig": "keras_npu_dump.config",
@@ -25,7 +29,8 @@ _NAMES = {
 # collect is a room and, as its module can be called, the public function of that name.
 _MODULES = ("collect", "emulator", "errors", "flags")
 
-__all__ = sorted(list(_NAMES) + list(_MODULES))
+__all__ = ["DumpConfig", "DumpSession", "NpuDumpCallback", "StepSet", "apply", "collect",
+           "emulator", "errors", "flags"]
 
 
 def __getattr__(name: str) -> Any:
@@ -40,4 +45,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted(list(globals()) + __all__)
+    return sorted(set(globals()) | set(__all__))

@@ -46,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
     commands.required = True
     commands.add_parser("run", help="run an unchanged training script with dump on", add_help=False)
-    collect = _add(commands, "collect", _collect, "find what belongs together, and write the manifest")
+    collect = _add(commands, "collect", _collect,
+                   "find what belongs together, and write the manifest")
     collect.add_argument("path", metavar="PATH",
                          help="the dump folder, or any folder below it")
     collect.add_argument("--graphs", action="append", default=[], metavar="DIR",

@@ -286,7 +286,7 @@ def _layers(value: Any) -> str:
 def _ranks(value: Any) -> Optional[FrozenSet[int]]:
     if value is None or value == "":
         return None
-    items = value.replace(",", "|").split("|") if isinstance(value, str) else value
+    items: Any = value.replace(",", "|").split("|") if isinstance(value, str) else value
     if isinstance(items, int) and not isinstance(items, bool):
         items = [items]
     try:

@@ -69,7 +69,8 @@ class _SwitchParser(absl_flags.ArgumentParser):
         self._name = name
 
     def parse(self, argument: Any) -> Optional[bool]:
-        return config.parse_bool(argument, self._name)  # a ConfigError is a ValueError, as absl wants
+        # A ConfigError is a ValueError, which is what absl wants of a parser.
+        return config.parse_bool(argument, self._name)
 
     def flag_type(self) -> str:
         return "bool"

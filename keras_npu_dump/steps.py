@@ -20,8 +20,8 @@ Interval = Tuple[int, int]
 
 
 def _fail(expected: str, received: Any, hint: str = "") -> ConfigError:
-    return ConfigError(
-        "dump_step: expected %s. Received: %r.%s" % (expected, received, " " + hint if hint else ""))
+    return ConfigError("dump_step: expected %s. Received: %r.%s"
+                       % (expected, received, " " + hint if hint else ""))
 
 
 class StepSet:
@@ -32,7 +32,7 @@ class StepSet:
       is_all: True if every execution is selected.
     """
 
-    __slots__ = ("text", "_intervals")
+    __slots__ = ("_intervals", "text")
 
     def __init__(self, text: str, intervals: Optional[List[Interval]]):
         self.text = text

@@ -20,8 +20,9 @@ class Fit:
       fresh: no batch was seen yet.
     """
 
-    __slots__ = ("capture", "owner", "params", "section", "function", "traces", "traced", "fresh", "number",
-                 "epoch", "last", "begun", "ended", "lock", "unknown_size", "describe_pending")
+    __slots__ = ("begun", "capture", "describe_pending", "ended", "epoch", "fresh", "function",
+                 "last", "lock", "number", "owner", "params", "section", "traced", "traces",
+                 "unknown_size")
 
     def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[dict]):
         self.capture = capture

@@ -27,7 +27,7 @@ class Section:
       uncertain: why indices from here on may be off, or None.
     """
 
-    __slots__ = ("number", "model", "index", "next_wanted", "uncertain", "graph_known")
+    __slots__ = ("graph_known", "index", "model", "next_wanted", "number", "uncertain")
 
     def __init__(self, number: int, model: str, next_wanted: Any):
         self.number = number

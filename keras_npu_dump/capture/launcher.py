@@ -57,8 +57,6 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
                          % (script, "is a folder" if os.path.isdir(script) else "does not exist"))
     if emulate:
         from keras_npu_dump import emulator
-        # Read when TensorFlow is imported; with it, dumped and undumped runs may differ in bits.
-        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
         emulator.install()
     elif not config.is_off:
         _check_device_is_there()

@@ -37,7 +37,7 @@ class Capture:
         self.record = RunRecord(self.dump_path, _plain(config), device.is_emulated(module))
         self.journal = Journal(os.path.join(self.record.folder, "iterations.jsonl"), self.steps)
         self.active_fit: Any = None
-        self._functions: List[Tuple[Any, Section]] = []
+        self._functions: List[Tuple[Any, Any, Section]] = []
         _close_after_device(module, self.close)
 
     def before_open(self) -> None:

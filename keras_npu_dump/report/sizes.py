@@ -6,7 +6,7 @@ def human_bytes(count: int) -> str:
     size = float(count)
     for unit in ("B", "KB", "MB", "GB", "TB"):
         if size < 1024 or unit == "TB":
-            return "%d %s" % (size, unit) if unit == "B" or size >= 100 else "%.1f %s" % (size, unit)
+            return ("%d %s" if unit == "B" or size >= 100 else "%.1f %s") % (size, unit)
         size /= 1024
     raise AssertionError("unreachable")
 

@@ -92,7 +92,8 @@ def test_an_absent_switch_is_off():
 
 
 def test_an_empty_path_is_the_default_path():
-    config = DumpConfig.from_flags(flags(data_dump_flag="True", data_dump_path="", data_dump_step=""))
+    config = DumpConfig.from_flags(
+        flags(data_dump_flag="True", data_dump_path="", data_dump_step=""))
     assert (config.dump_path, config.dump_step.text) == ("output/data_dump", "0")
 
 
@@ -109,7 +110,8 @@ def test_overflow_takes_its_own_path():
 
 
 def test_an_integer_step_is_taken():
-    assert DumpConfig.from_flags(flags(data_dump_flag=True, data_dump_step=10)).dump_step.text == "10"
+    config = DumpConfig.from_flags(flags(data_dump_flag=True, data_dump_step=10))
+    assert config.dump_step.text == "10"
 
 
 def test_both_switches_name_both_flags():

@@ -89,7 +89,7 @@ def test_beside_a_main_that_defined_some_already():
 
 
 def test_reading_before_parsing_names_app_run(values):
-    with pytest.raises(ConfigError, match="app.run"):
+    with pytest.raises(ConfigError, match=r"app\.run"):
         DumpConfig.from_flags(values)
 
 

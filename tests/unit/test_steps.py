@@ -2,7 +2,8 @@
 import itertools
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.steps import MAX_STEP, StepSet

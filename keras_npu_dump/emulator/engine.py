@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Optional
 from absl import logging
 
 from keras_npu_dump.emulator import flat as flat_lib
-from keras_npu_dump.emulator import graph_files, opinfo, writer
+from keras_npu_dump.emulator import build_graph, graph_files, opinfo, writer
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
@@ -109,7 +109,7 @@ class Engine:
         if self.session.dump or self.session.debug or graph_files.dump_level():
             flat = flat_lib.flatten(call.definition, call.lookup)
             self._report_unread(flat)
-            self._write_build(graph, flat, call)
+            build_graph.write(self.folder, self.session, graph, flat, call)
             if self.session.dump:
                 self._plan(graph, flat, call)
         self.graphs[call.name] = graph
@@ -129,9 +129,6 @@ class Engine:
             for node, why in inner.unread:
                 logging.warning("emulator: what happens inside %s cannot be dumped (%s).",
                                 node, why)
-
-    def _write_build(self, graph: Graph, flat: Flat, call: Any) -> None:
-        pass
 
     def _dump(self, graph: Graph, index: int, call: Any, values: List[Any]) -> None:
         session = self.session

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from keras_npu_dump.emulator import arguments
 from keras_npu_dump.emulator.engine import ENGINE
 from keras_npu_dump.errors import DeviceNotFoundError
 
@@ -50,6 +51,15 @@ class Call:
     def lookup(self, name: str) -> Any:
         """The FunctionDef of a function that is named in this one."""
         return self.context.get_function_def(name)
+
+    def variable_names(self) -> Dict[int, str]:
+        """Handle identity -> name of the variables among the arguments."""
+        return arguments.variable_names(self.graph)
+
+    def iterator_name(self, handle: Any) -> str:
+        """What the adapter calls the iterator behind a handle."""
+        del handle
+        return "AnonymousIterator0"
 
     def variables(self) -> List[bool]:
         """For each argument, whether it is the handle of a variable."""

@@ -161,54 +161,79 @@ def read_header(path: Path, dir_fd: Optional[int] = None) -> DumpHeader:
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
     try:
-        size = os.fstat(fd).st_size
-        return _read(fd, size, os.fspath(path))
+        return header_of(fd, os.fstat(fd).st_size, os.fspath(path))
     finally:
         os.close(fd)
 
 
-def _read(fd: int, size: int, path: str) -> DumpHeader:
-    head = os.read(fd, _FIRST_READ)
-    if not head:
-        raise FormatError(path, "the file is empty", 0)
-    reason, where = None, 0  # type: Tuple[Optional[str], int]
+def header_of(fd: int, size: int, path: Path) -> DumpHeader:
+    """`read_header` of an open file of `size` bytes."""
+    head = os.pread(fd, _FIRST_READ, 0)
     if len(head) >= 8:
         length, = wire.LENGTH.unpack_from(head)
-        if 0 < length <= size - 8 and length <= MAX_HEADER:
-            try:
-                if length + 8 > len(head):
-                    head += _read_more(fd, length + 8 - len(head), len(head))
-                if len(head) < length + 8:
-                    raise wire.WireError("the file shrank while being read",
-                                         len(head))
-                header = parse_message(head, 8, length + 8)
-                if header.version or header.entries or header.op_name:
-                    _place(header, 8 + length, size, path)
-                    return header
-                reason, where = "the header names no operator or tensor", 8
-            except wire.WireError as error:
-                reason, where = error.reason, error.offset
-        else:
-            reason = ("the header is said to have %d bytes, the file has %d "
-                      "behind its length field" % (length, size - 8))
-    else:
-        reason = "%d bytes are too few for a dump file" % size
-    header = _read_legacy(fd, size)
-    if header is not None:
-        return header
-    raise FormatError(path, "not a dump file or cut off: %s" % reason, where)
+        if len(head) < length + 8 <= size and length <= MAX_HEADER:
+            head += read_exactly(fd, length + 8 - len(head), len(head))
+    problem = []  # type: List[Tuple[str, int]]
+    header = parse_header(head, size, path, problem)
+    if header is None:
+        header = _read_legacy(fd, size)
+    if header is None:
+        reason, where = problem[0]
+        raise FormatError(path, "not a dump file, or cut off: %s" % reason,
+                          where)
+    return header
 
 
-def _read_more(fd: int, count: int, offset: int) -> bytes:
+def read_exactly(fd: int, count: int, offset: int) -> bytes:
+    """`count` bytes at `offset`; fewer where the file ends before."""
     parts = []
     while count > 0:
+        # Piecewise, so that memory follows what is there, not what is asked.
         part = os.pread(fd, min(count, 1 << 20), offset)
         if not part:
             break
         parts.append(part)
         offset += len(part)
         count -= len(part)
-    return b"".join(parts)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def parse_header(head: bytes, size: int, path: Path,
+                 problem: Optional[List[Tuple[str, int]]] = None
+                 ) -> Optional[DumpHeader]:
+    """The header at the start of a file of which `head` is at hand.
+
+    Returns:
+      None if this is no file with a length and a header behind it; why, and
+      at which byte, is then appended to `problem`.
+
+    Raises:
+      FormatError: it is one, but tensor data is missing.
+    """
+    reason, where = "%d bytes are too few" % size, size
+    if not size:
+        reason = "the file is empty"
+    if len(head) >= 8:
+        length, = wire.LENGTH.unpack_from(head)
+        if not 0 < length <= size - 8:
+            reason = ("the header is said to have %d bytes, %d are behind "
+                      "its length" % (length, size - 8))
+            where = 0
+        elif length > MAX_HEADER or len(head) < length + 8:
+            reason = "a header of %d bytes is not to be believed" % length
+            where = 0
+        else:
+            try:
+                header = parse_message(head, 8, length + 8)
+                if header.entries or header.version or header.op_name:
+                    _place(header, 8 + length, size, path)
+                    return header
+                reason, where = "the header names no operator or tensor", 8
+            except wire.WireError as error:
+                reason, where = error.reason, error.offset
+    if problem is not None:
+        problem.append((reason, where))
+    return None
 
 
 def _read_legacy(fd: int, size: int) -> Optional[DumpHeader]:
@@ -232,7 +257,7 @@ def _read_legacy(fd: int, size: int) -> Optional[DumpHeader]:
     return header
 
 
-def _place(header: DumpHeader, start: int, size: int, path: str) -> None:
+def _place(header: DumpHeader, start: int, size: int, path: Path) -> None:
     """Gives every entry its offset, and checks the file's size."""
     header.file_size = size
     left = size - start
@@ -270,15 +295,16 @@ def parse_message(buffer, pos: int, end: int) -> DumpHeader:
       WireError: not a message, or one of absurd size.
     """
     header = DumpHeader()
-    groups = {"input": [], "output": [], "buffer": [], "space": []} \
-        # type: Dict[str, List[TensorEntry]]
+    groups = ([], [], [], [])  # type: Tuple[List[TensorEntry], ...]
+    inputs, outputs, buffers, spaces = groups
     count = 0
     for tag, a, b in wire.fields(buffer, pos, end):
-        entry = None
-        if tag == 0x1A:
-            entry = _tensor(buffer, a, b, "output", _OUTPUT)
-        elif tag == 0x22:
-            entry = _tensor(buffer, a, b, "input", _INPUT)
+        if tag == 0x1A or tag == 0x22:
+            if tag == 0x1A:
+                outputs.append(_output(buffer, a, b, len(outputs)))
+            else:
+                inputs.append(_input(buffer, a, b, len(inputs)))
+            count += 1
         elif tag == 0x10:
             header.dump_time = a
         elif tag == 0x32:
@@ -289,64 +315,78 @@ def parse_message(buffer, pos: int, end: int) -> DumpHeader:
             key, value = _attr(buffer, a, b)
             if len(header.attrs) < MAX_ENTRIES:
                 header.attrs[key] = value
-        elif tag == 0x2A:
-            entry = _buffer(buffer, a, b, "buffer")
-        elif tag == 0x42:
-            entry = _buffer(buffer, a, b, "space")
+        elif tag == 0x2A or tag == 0x42:
+            group = buffers if tag == 0x2A else spaces
+            group.append(_buffer(buffer, a, b, len(group), tag == 0x2A))
+            count += 1
         elif tag == 0x4A:
             header.dfx_message = _text(buffer, a, b)
-        if entry is not None:
-            count += 1
-            if count > MAX_ENTRIES:
-                raise wire.WireError("more than %d tensors" % MAX_ENTRIES, a)
-            group = groups[entry.kind]
-            entry.index = len(group)
-            group.append(entry)
-    for kind in KINDS:
-        header.entries.extend(groups[kind])
+        if count > MAX_ENTRIES:
+            raise wire.WireError("more than %d tensors" % MAX_ENTRIES, a)
+    for group in groups:
+        header.entries += group
     return header
 
 
-# Field number of each property in OpOutput and OpInput (dump_data.proto).
-_OUTPUT = {0x08: "data_type", 0x10: "format", 0x1A: "shape",
-           0x22: "original_op", 0x2A: "data", 0x30: "size",
-           0x3A: "original_shape", 0x40: "sub_format", 0x48: "address"}
-_INPUT = {0x08: "data_type", 0x10: "format", 0x1A: "shape", 0x22: "data",
-          0x28: "size", 0x32: "original_shape", 0x38: "sub_format",
-          0x40: "address"}
-
-
-def _tensor(buffer, pos: int, end: int, kind: str,
-            names: Dict[int, str]) -> TensorEntry:
-    entry = TensorEntry(kind)
-    get = names.get
+def _output(buffer, pos: int, end: int, index: int) -> TensorEntry:
+    """OpOutput of dump_data.proto."""
+    entry = TensorEntry("output", index)
     for tag, a, b in wire.fields(buffer, pos, end):
-        name = get(tag)
-        if name == "shape":
-            entry.shape += _shape(buffer, a, b)
-        elif name == "original_shape":
-            entry.original_shape = ((entry.original_shape or ())
-                                    + _shape(buffer, a, b))
-        elif name == "data_type":
+        if tag == 0x08:
             entry.data_type = a
-        elif name == "format":
+        elif tag == 0x10:
             entry.format = a
-        elif name == "size":
-            entry.size = a
-        elif name == "address":
-            entry.address = a
-        elif name == "original_op":
+        elif tag == 0x1A:
+            entry.shape += _shape(buffer, a, b)
+        elif tag == 0x22:
             entry.original_op = _original_op(buffer, a, b)
-        elif name == "sub_format":
+        elif tag == 0x30:
+            entry.size = a
+        elif tag == 0x3A:
+            entry.original_shape = _shape(buffer, a, b) or None
+        elif tag == 0x48:
+            entry.address = a
+        elif tag == 0x40:
             entry.sub_format = wire.signed(a)
-        elif name == "data" and b > a:
+        elif tag == 0x2A and b > a:
             entry.offset, entry.size = a, b - a
-    if entry.original_shape == ():
-        entry.original_shape = None
     return entry
 
 
+def _input(buffer, pos: int, end: int, index: int) -> TensorEntry:
+    """OpInput of dump_data.proto."""
+    entry = TensorEntry("input", index)
+    for tag, a, b in wire.fields(buffer, pos, end):
+        if tag == 0x08:
+            entry.data_type = a
+        elif tag == 0x10:
+            entry.format = a
+        elif tag == 0x1A:
+            entry.shape += _shape(buffer, a, b)
+        elif tag == 0x28:
+            entry.size = a
+        elif tag == 0x32:
+            entry.original_shape = _shape(buffer, a, b) or None
+        elif tag == 0x40:
+            entry.address = a
+        elif tag == 0x38:
+            entry.sub_format = wire.signed(a)
+        elif tag == 0x22 and b > a:
+            entry.offset, entry.size = a, b - a
+    return entry
+
+
+# Shapes by their bytes: a network has few, a dump repeats them endlessly.
+_SHAPES = {}  # type: Dict[bytes, Tuple[int, ...]]
+
+
 def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
+    known = None
+    if end - pos < 64:
+        known = bytes(buffer[pos:end])
+        shape = _SHAPES.get(known)
+        if shape is not None:
+            return shape
     dims = []  # type: List[int]
     for tag, a, b in wire.fields(buffer, pos, end):
         if tag == 0x0A:
@@ -355,10 +395,12 @@ def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
             dims.append(a)
         if len(dims) > MAX_DIMS:
             raise wire.WireError("a shape of %d dimensions" % len(dims), a)
-    for dim in dims:
-        if dim >> 63:
-            return tuple(wire.signed(dim) for dim in dims)
-    return tuple(dims)
+    shape = tuple([wire.signed(dim) if dim >> 63 else dim for dim in dims])
+    if known is not None:
+        if len(_SHAPES) > 4096:
+            _SHAPES.clear()
+        _SHAPES[known] = shape
+    return shape
 
 
 def _original_op(buffer, pos: int, end: int) -> OriginalOp:
@@ -376,8 +418,10 @@ def _original_op(buffer, pos: int, end: int) -> OriginalOp:
     return op
 
 
-def _buffer(buffer, pos: int, end: int, kind: str) -> TensorEntry:
-    entry = TensorEntry(kind)
+def _buffer(buffer, pos: int, end: int, index: int,
+            is_l1: bool) -> TensorEntry:
+    """OpBuffer or Workspace of dump_data.proto; both have the same fields."""
+    entry = TensorEntry("buffer" if is_l1 else "space", index)
     for tag, a, b in wire.fields(buffer, pos, end):
         if tag == 0x08:
             entry.buffer_type = a

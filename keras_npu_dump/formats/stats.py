@@ -98,11 +98,7 @@ def parse_stats(data: bytes, path: Path = "<bytes>") -> np.ndarray:
     if not data:
         raise FormatError(path, "the file is empty", 0)
     text = data.decode("utf-8", "backslashreplace")
-    if not text.endswith("\n"):
-        raise FormatError(path, "the last row is cut off: no line end",
-                          len(data))
     lines = text.split("\n")
-    del lines[-1]
     first = lines[0].rstrip("\r")
     if first == HEADER:
         columns = _STANDARD  # type: List[Optional[str]]

@@ -10,29 +10,41 @@ import numpy as np
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import decode
 from keras_npu_dump.formats.header import (
-    DumpHeader, Path, TensorEntry, read_header)
+    DumpHeader, Path, TensorEntry, header_of, parse_header, read_exactly)
 
+# Files up to this size are read whole, with their header.
+_WHOLE = 1 << 20
 # numpy refuses more (32 before numpy 2).
 _MAX_DIMS = 32
 
 
-def read_file(path: Path) -> Tuple[DumpHeader, List[np.ndarray]]:
+def read_file(path: Path, dir_fd: Optional[int] = None
+              ) -> Tuple[DumpHeader, List[np.ndarray]]:
     """The header and the values of all its entries, in the same order.
 
     Entries that the device left out (`stored` False) give an empty array of
     their type. Memory: the whole file; see `read_array` for single tensors.
+    The arrays of a small file are read-only views of one buffer.
 
     Raises:
       FormatError, OSError: as `read_header`.
     """
-    header = read_header(path)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
     try:
         size = os.fstat(fd).st_size
-        arrays = [_array(fd, size, path, entry) for entry in header.entries]
+        if size <= _WHOLE:
+            # One read for header and data: most dumps are of small tensors.
+            data = read_exactly(fd, size, 0)
+            header = parse_header(data, len(data), path)
+            if header is not None:
+                memory = np.frombuffer(data, np.uint8)
+                return header, [
+                    _shaped(memory[e.offset:e.offset + e.size] if e.stored
+                            else memory[:0], e) for e in header.entries]
+        header = header_of(fd, size, os.fspath(path))
+        return header, [_array(fd, size, path, e) for e in header.entries]
     finally:
         os.close(fd)
-    return header, arrays
 
 
 def read_array(path: Path, entry: TensorEntry, mmap: bool = False,
@@ -113,15 +125,6 @@ def iter_blocks(path: Path, entry: TensorEntry,
 def _array(fd: int, file_size: int, path: Path, entry: TensorEntry,
            mmap: bool = False) -> np.ndarray:
     size = entry.size if entry.stored else 0
-    count = entry.count
-    if not decode.is_decoded(entry.data_type) or entry.data_type == 0:
-        count = None
-    if count is not None:
-        needed = decode.stored_bytes(entry.data_type, count)
-        if needed > size or len(entry.shape) > _MAX_DIMS:
-            count = None
-        else:
-            size = needed
     if mmap and size:
         _check(file_size, path, entry.offset, size)
         start = entry.offset - entry.offset % mmap_module.ALLOCATIONGRANULARITY
@@ -130,9 +133,20 @@ def _array(fd: int, file_size: int, path: Path, entry: TensorEntry,
         data = np.frombuffer(view, np.uint8, size, entry.offset - start)
     else:
         data = _bytes(fd, file_size, path, entry.offset, size)
-    values = decode.decode(data, entry.data_type)
-    if count is None:
-        return values
+    return _shaped(data, entry)
+
+
+def _shaped(data: np.ndarray, entry: TensorEntry) -> np.ndarray:
+    """Values of all of a tensor's bytes; shaped where they fill the shape."""
+    number = entry.data_type
+    count = entry.count
+    if count is None or number == 0 or len(entry.shape) > _MAX_DIMS \
+            or not decode.is_decoded(number):
+        return decode.decode(data, number)
+    needed = decode.stored_bytes(number, count)
+    if needed > data.size:
+        return decode.decode(data, number)
+    values = decode.decode(data[:needed], number)
     if values.size != count:  # packed bits fill up their last byte
         values = values[:count]
     return values.reshape(entry.shape)

@@ -62,33 +62,44 @@ def fields(buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]:
         if tag < 8 or tag >> 32:
             raise WireError("no field has the tag %d" % tag, start)
         kind = tag & 7
-        if kind == VARINT or kind == BYTES:
-            # The common case is a value below 128; the call costs more than
-            # everything else here.
-            if pos < end and buffer[pos] < 0x80:
-                value = buffer[pos]
-                pos += 1
-            else:
-                value, pos = read_varint(buffer, pos, end)
-            if kind == VARINT:
-                yield tag, value, pos
-                continue
-            stop = pos + value
-            if stop > end:
-                raise WireError(
-                    "field %d claims %d bytes, %d are left"
-                    % (tag >> 3, value, end - pos), start)
-            yield tag, pos, stop
-            pos = stop
-        elif kind == FIXED64 or kind == FIXED32:
+        if kind == FIXED64 or kind == FIXED32:
             stop = pos + (8 if kind == FIXED64 else 4)
             if stop > end:
                 raise WireError("the message ends inside a number", start)
             yield tag, pos, stop
             pos = stop
-        else:
+            continue
+        if kind != VARINT and kind != BYTES:
             raise WireError("wire type %d is not used by any dump" % kind,
                             start)
+        # Inlined: a call for each number costs more than everything else.
+        if pos >= end:
+            raise WireError("the message ends inside a number", start)
+        value = buffer[pos]
+        pos += 1
+        if value >= 0x80:
+            value &= 0x7F
+            shift = 7
+            while True:
+                if pos >= end or shift > 63:
+                    raise WireError("a number without an end", start)
+                byte = buffer[pos]
+                pos += 1
+                if byte < 0x80:
+                    value |= byte << shift
+                    break
+                value |= (byte & 0x7F) << shift
+                shift += 7
+            value &= _MASK64
+        if kind == VARINT:
+            yield tag, value, pos
+            continue
+        stop = pos + value
+        if stop > end:
+            raise WireError("field %d claims %d bytes, %d are left"
+                            % (tag >> 3, value, end - pos), start)
+        yield tag, pos, stop
+        pos = stop
 
 
 def packed_varints(buffer, pos: int, end: int, limit: int) -> List[int]:

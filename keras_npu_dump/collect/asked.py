@@ -1,0 +1,205 @@
+"""Steps that were asked for against steps that were dumped, each gap with its cause."""
+from __future__ import annotations
+
+import difflib
+import os
+from typing import Iterable, List, Optional, Sequence, Set
+
+from keras_npu_dump.collect.build_graph import BuildGraph
+from keras_npu_dump.collect.iterations import Trained
+from keras_npu_dump.collect.problems import INFO, Problems
+from keras_npu_dump.collect.records import Run, Section, parse_steps
+from keras_npu_dump.collect.sessions import Session
+from keras_npu_dump.steps import StepSet
+
+# A list of single steps longer than this is told as a count.
+_MANY = 50
+
+
+def check_run(run: Run, session: Optional[Session], trained: Sequence[Trained],
+              graphs: Sequence[BuildGraph], faulty: Set[str], problems: Problems) -> None:
+    """What a run asked for and did not get.
+
+    Args:
+      session: the run's dump folders, None where it left none.
+      trained: the run's training graphs that have dump folders.
+      graphs: Build graphs that may be the run's, read where their role is train.
+      faulty: folders with empty or cut off files.
+    """
+    asked = run.asked
+    if asked is None:
+        return
+    wrong_layers = check_layers(run.layers, trained, graphs, problems)
+    counts = [section.last + 1 for section in run.sections if section.last is not None]
+    if not counts:
+        if session is None:
+            problems.add("not-dumped", "nothing was dumped: the journal of %s has no execution "
+                         "of a training graph" % run.run_id, path=run.folder,
+                         hint="nothing was trained, or eagerly (run_eagerly=True), or the "
+                              "process ended before its first asked step", severity=None)
+        return
+    _not_reached(run, asked, counts, problems)
+    missing = 0
+    by_section = {one.section.number: one for one in trained if one.section is not None}
+    for section in run.sections:
+        expected = sorted(index for index in section.executions if index in asked)
+        if not expected:
+            continue
+        one = by_section.get(section.number)
+        have = set() if one is None else set(one.indices)
+        gone = [index for index in expected if index not in have]
+        if gone and session is not None:
+            missing += len(gone)
+            cause, hint = _cause(run, one, gone, graphs, faulty, wrong_layers)
+            name = section.graph_name or (one.graph.name if one else "the training graph")
+            for index in gone[:_MANY]:
+                problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
+                             "%s" % (index, name, cause), hint=hint,
+                             path=run.folder if one is None else one.matches[0].unit.folders[0].path)
+    if session is None and any(section.executions for section in run.sections):
+        cause, hint = _cause(run, None, [], graphs, faulty, wrong_layers)
+        problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
+                     "executed: %s" % (run.run_id, cause), hint=hint, path=run.folder)
+
+
+def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems) -> None:
+    if asked.is_all:
+        return
+    most = max(counts)
+    beyond = [index for index in _first(asked, 1 << 16) if index >= most]
+    if not beyond:
+        return
+    ran = "%d executions ran" % most
+    if len(counts) > 1:
+        ran = "%s executions ran in %d training graphs" % (
+            " and ".join(str(count) for count in counts), len(counts))
+    if run.alive:
+        cause, severity = "the training is still running", INFO
+    elif run.ended is None:
+        cause, severity = "the process ended before", None
+    else:
+        cause, severity = None, None
+    for index in beyond[:_MANY]:
+        problems.add("step-not-reached", "step %d not reached, %s%s" % (
+            index, ran, "; " + cause if cause else ""), severity=severity, path=run.folder,
+            hint=None if severity else "data_index counts executions of one graph from 0, "
+            "over all epochs; ask for a step below %d" % most)
+    if len(beyond) > _MANY:
+        problems.add("step-not-reached", "%d more steps up to %d not reached, %s" % (
+            len(beyond) - _MANY, beyond[-1], ran), severity=severity, path=run.folder)
+
+
+def _first(asked: StepSet, limit: int) -> List[int]:
+    found = []
+    for index in asked:
+        found.append(index)
+        if len(found) >= limit:
+            break
+    return found
+
+
+def _cause(run: Run, one: Optional[Trained], gone: List[int], graphs: Sequence[BuildGraph],
+           faulty: Set[str], wrong_layers: bool):
+    """(cause, hint) of steps that ran and left nothing."""
+    if wrong_layers:
+        return "no operator has a name of dump_layer", None
+    bodies = [graph.body for graph in graphs if graph.role == "train" and graph.body is not None]
+    if one is not None and one.graph.body is not None:
+        bodies = [one.graph.body]
+    for body in bodies:
+        if body.options.get("ge.exec.enableDump") == "0":
+            return ("the device was opened without dump (the graph's options say enableDump 0): "
+                    "settings came after npu_device.open()",
+                    "apply the settings before npu_device.open(), or use keras-npu-dump run")
+    if one is not None and one.reloaded():
+        return "the graph was built again and counted from 0 anew", None
+    if faulty:
+        return "the disk was full, or writing broke off: files before it are empty or cut off", (
+            "free space, or dump fewer steps, dump_data='stats', or a dump_layer")
+    if bodies and not any(body.has_step for body in bodies):
+        return ("the graph has no step id (no ge_global_step), and with dump_step set the device "
+                "then dumps nothing of it", "try once without dump_step")
+    if run.alive:
+        return "the process still runs, files may be on their way", None
+    if run.document.get("opened") is False:
+        return ("npu_device was not opened with these settings",
+                "apply the settings before npu_device.open(), or use keras-npu-dump run")
+    if run.ended is None:
+        return "the process was ended before the files were written", None
+    if one is None:
+        return ("no folder of the training graph is there; the device may have been opened before "
+                "the settings were made",
+                "apply the settings before npu_device.open(), or use keras-npu-dump run")
+    return "cause unknown", "look for disk and dump errors in the device's log of that time"
+
+
+def check_layers(layers: Sequence[str], trained: Sequence[Trained],
+                 graphs: Sequence[BuildGraph], problems: Problems) -> bool:
+    """Tells names of dump_layer that no executed graph has. True if none is known."""
+    if not layers:
+        return False
+    bodies = [one.graph.body for one in trained if one.graph.body is not None]
+    bodies = bodies or [graph.body for graph in graphs
+                        if graph.role == "train" and graph.body is not None]
+    if not bodies:
+        return False
+    names = set().union(*[body.names_of_operators() for body in bodies])
+    unknown = [name for name in layers if name not in names]
+    for name in unknown:
+        near = nearest(name, names)
+        problems.add("layer-unknown", "dump_layer: no operator of the training graph is called "
+                     "%r" % name, hint="nearest: " + ", ".join(near) if near else None)
+    return len(unknown) == len(layers)
+
+
+def nearest(name: str, names: Iterable[str], count: int = 3) -> List[str]:
+    """Real names close to a wrong one: the same ending first, then similar spelling."""
+    names = sorted(names)
+    ends = [one for one in names if one.endswith("/" + name) or one.lower() == name.lower()]
+    inside = [one for one in names if name in one and one not in ends]
+    close = difflib.get_close_matches(name, names, count, 0.6)
+    return list(dict.fromkeys(ends + close + inside))[:count]
+
+
+def check_session(session: Session, trained: Sequence[Trained], problems: Problems) -> None:
+    """Steps of a session without record: what the graph's own options can tell."""
+    for one in trained:
+        body = one.graph.body
+        text = None if body is None else body.options.get("ge.exec.dumpStep")
+        if not text:
+            continue
+        asked = parse_steps(text)
+        if asked is None or asked.is_all:
+            continue
+        have = one.indices
+        for index in _first(asked, _MANY):
+            if index not in have:
+                code = "step-missing" if have and index < max(have) else "step-not-reached"
+                problems.add(code, "step %d was asked for by the graph's options and has no "
+                             "folder; no journal tells whether it was executed" % index,
+                             path=one.matches[0].unit.folders[0].path)
+
+
+def check_unasked(asked: Optional[StepSet], one: Trained, problems: Problems) -> None:
+    if asked is None or asked.is_all:
+        return
+    extra = [index for index in one.indices if index not in asked]
+    if extra:
+        problems.add("step-unasked", "%s has folders of steps that were not asked for: %s" % (
+            one.graph.name, ", ".join(str(index) for index in extra[:10])),
+            path=os.path.dirname(one.matches[0].unit.folders[0].path))
+
+
+def executions_of(run: Run, trained: Sequence[Trained]) -> dict:
+    """`executions` of a run in the manifest, by graph name."""
+    names = {one.section.number: one.graph.name for one in trained if one.section is not None}
+    found = {}
+    for section in run.sections:
+        name = section.graph_name or names.get(section.number) or "section %d" % section.number
+        found[name] = _execution(run, section)
+    return found
+
+
+def _execution(run: Run, section: Section) -> dict:
+    return {"count": section.count if section.final else None, "last": section.last,
+            "dumped": sorted(section.executions)}

@@ -1,0 +1,185 @@
+"""Files that should be there and are not, or are there and should not be, or are broken."""
+from __future__ import annotations
+
+import os
+import time
+from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
+
+from keras_npu_dump.collect.build_graph import Body
+from keras_npu_dump.collect.evidence import dump_options
+from keras_npu_dump.collect.headers import Content, read_content
+from keras_npu_dump.collect.pairing import Match
+from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.collect.scan import DUMP_KINDS, DumpFolder
+from keras_npu_dump.collect.sessions import Session
+
+# Between the two looks at a file that seems cut off.
+LOOK_AGAIN = 0.3
+_LOW_DISK = 100 << 20
+
+Fault = Tuple[Session, DumpFolder, int, Content]
+
+
+def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Problems,
+                progress: Optional[Callable[[str, int, Optional[int]], None]] = None,
+                now: Callable[[float], None] = time.sleep) -> Set[str]:
+    """Empty, truncated, foreign and unexplained files; returns the folders with faults.
+
+    Args:
+      budget: how many files are opened at most; None opens all.
+    """
+    faults = []  # type: List[Fault]
+    work = []  # type: List[Tuple[Session, DumpFolder, List[int]]]
+    for session in sessions:
+        for folder in session.folders:
+            work.append((session, folder, _look_at_names(session, folder, faults, problems)))
+    total = sum(len(positions) for _, _, positions in work)
+    step = 1 if budget is None or total <= budget else -(-total // max(budget, 1))
+    opened = 0
+    turn = 0
+    for session, folder, positions in work:
+        # The stride runs on from folder to folder, so that of a repeated step
+        # not always the same operators are looked at.
+        chosen = positions[(-turn) % step::step]
+        turn += len(positions)
+        for position in chosen:
+            content = read_content(folder, position)
+            if content.fault is not None:
+                faults.append((session, folder, position, content))
+        opened += len(chosen)
+        if progress is not None:
+            progress("headers", opened, -(-total // step))
+    if step > 1:
+        problems.add("sampled", "of %d files %d were opened, every %d. of each folder" % (
+            total, opened, step), hint="--verify opens all of them")
+    _tell_faults(faults, problems, now)
+    return {folder.path for _, folder, _, content in faults if content.fault != "foreign"}
+
+
+def _look_at_names(session: Session, folder: DumpFolder, faults: List[Fault],
+                   problems: Problems) -> List[int]:
+    """Tells what names and sizes show; returns the positions worth opening."""
+    positions = []
+    foreign = []
+    unmapped = set(folder.unmapped)
+    for position, fact in enumerate(folder.facts):
+        if fact.kind in DUMP_KINDS:
+            if folder.sizes[position]:
+                positions.append(position)
+            else:
+                faults.append((session, folder, position, Content([], [], None, "empty")))
+        elif fact.kind == "foreign" or fact.kind == "graph":
+            foreign.append(folder.names[position])
+        elif fact.kind == "digits" and folder.names[position] in unmapped:
+            _tell_unmapped(folder, position, problems)
+    if foreign:
+        problems.add("foreign-file", "%d files that are no dump, such as %s" % (
+            len(foreign), foreign[0]), path=os.path.join(folder.path, foreign[0]))
+    return positions
+
+
+def _tell_unmapped(folder: DumpFolder, position: int, problems: Problems) -> None:
+    content = read_content(folder, position)
+    said = ("; its header names the operator %s" % content.op_name if content.op_name
+            else "; statistics carry no operator name inside" if content.fault is None else "")
+    problems.add("unmapped-name", "mapping.csv has no line for %s%s" % (
+        folder.names[position], said), path=os.path.join(folder.path, folder.names[position]))
+
+
+def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float], None]) -> None:
+    maybe = [one for one in faults if one[3].fault in ("empty", "truncated")]
+    if any(not _alive(one[0]) for one in maybe):
+        now(LOOK_AGAIN)
+    growing = {}  # type: Dict[str, int]
+    for session, folder, position, content in faults:
+        name = folder.names[position]
+        path = os.path.join(folder.path, name)
+        if content.fault in ("empty", "truncated") and (
+                _alive(session) or _size(path) != folder.sizes[position]):
+            growing[folder.path] = growing.get(folder.path, 0) + 1
+        elif content.fault == "empty":
+            problems.add("empty-file", "%s is empty" % name, path=path,
+                         hint="a full disk, or a process that was ended, leaves such files")
+        elif content.fault == "truncated":
+            problems.add("truncated-file", "%s is cut off: %s" % (name, content.reason), path=path)
+        elif content.fault == "foreign":
+            problems.add("foreign-file", "%s has the name of a dump file and is none: %s" % (
+                name, content.reason), path=path)
+        else:
+            problems.add("unreadable", "cannot read %s: %s" % (name, content.reason), path=path)
+    for path, count in growing.items():
+        problems.add("still-growing", "%d files are still being written" % count, path=path,
+                     hint="collect again when the training has ended")
+
+
+def _alive(session: Session) -> bool:
+    return session.run is not None and session.run.alive
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
+def check_operators(matches: Sequence[Match], problems: Problems) -> None:
+    """Operators without a file and files without an operator, for one graph of one session."""
+    body = matches[0].graph.body
+    if body is None:
+        return
+    session = matches[0].unit.session
+    mode, layers = dump_options(session, matches[0].graph)
+    owed = body.owed(mode, layers)
+    missing = {}  # type: Dict[FrozenSet[str], List[str]]
+    foreign = {}  # type: Dict[FrozenSet[str], List[str]]
+    for where, have in _by_step(matches).items():
+        gone = owed - have if _complete_layers(owed, have) else frozenset()
+        extra = frozenset(key for key in have if key not in body.keys)
+        if gone:
+            missing.setdefault(gone, []).append(where)
+        if extra:
+            foreign.setdefault(extra, []).append(where)
+    for gone, places in missing.items():
+        problems.add("operator-missing", "%d of %d operators of %s left no file in %d steps, "
+                     "such as %s" % (len(gone), len(owed), matches[0].graph.name, len(places),
+                                     _some(gone, body)), path=places[0])
+    for extra, places in foreign.items():
+        problems.add("operator-foreign", "%d files are of operators that %s does not have, such "
+                     "as %s" % (len(extra), matches[0].graph.name, ", ".join(sorted(extra)[:3])),
+                     path=places[0])
+
+
+def _complete_layers(owed: FrozenSet[str], have: FrozenSet[str]) -> bool:
+    """An overflow dump owes nothing: only operators that overflowed have files."""
+    return bool(owed) and bool(have)
+
+
+def _by_step(matches: Sequence[Match]) -> Dict[str, FrozenSet[str]]:
+    """Operators of each execution; the parts of a dynamic graph count as one."""
+    found = {}  # type: Dict[Tuple, Tuple[str, List[FrozenSet[str]]]]
+    loads = {}  # type: Dict[Tuple, int]
+    for match in sorted(matches, key=lambda one: one.unit.model_id or 0):
+        # The n-th load of each model name goes together.
+        name = match.unit.model_name
+        load = loads.get((name,), 0)
+        loads[(name,)] = load + 1
+        for folder in match.unit.folders:
+            entry = found.setdefault((load, folder.data_index), (folder.path, []))
+            entry[1].append(folder.operators)
+    return {path: frozenset().union(*sets) for path, sets in found.values()}
+
+
+def _some(keys: FrozenSet[str], body: Body) -> str:
+    return ", ".join(sorted(body.keys[key].name for key in keys)[:3])
+
+
+def check_disk(dump_path: str, faulty: Set[str], problems: Problems) -> None:
+    try:
+        status = os.statvfs(dump_path)
+    except OSError:
+        return
+    free = status.f_bavail * status.f_frsize
+    if free < _LOW_DISK or (faulty and free < 10 * _LOW_DISK):
+        problems.add("disk-low", "%d MB are free on the disk of %s" % (free >> 20, dump_path),
+                     hint="a dump that runs out of disk leaves empty and cut off files")

@@ -1,0 +1,201 @@
+"""Finds Build graph files where GE may have left them.
+
+GE writes to NPU_COLLECT_PATH, else DUMP_GRAPH_PATH, else ASCEND_WORK_PATH,
+else the current directory of the training process (GE graph_utils.cc); capture
+points DUMP_GRAPH_PATH to `{dump_path}/graphs`. The file of what was executed
+has the stage `Build` exactly; the other stages are left alone.
+"""
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.collect.records import Run
+from keras_npu_dump.errors import InputError
+from keras_npu_dump.formats.names import GraphName, parse_graph_name
+
+_PID = re.compile(r"pid_(\d+)_deviceid_(\d+)$")
+_COLLECT_PID = re.compile(r"(\d+)_(\d+)$")
+_TIME = re.compile(r"[0-9]{12,14}$")
+# A dump path in somebody's home directory is no licence to walk all of it.
+_MAX_FOLDERS = 20000
+
+
+@dataclasses.dataclass
+class GraphFile:
+    """A Build graph file; `pid` and `device` are those of its folder's name, or None."""
+
+    path: str
+    name: GraphName
+    size: int
+    mtime: float
+    pid: Optional[int]
+    device: Optional[int]
+    source: str
+
+
+def find_graph_files(dump_path: str, path: str, runs: Sequence[Run], graphs: Iterable[str],
+                     problems: Problems) -> List[GraphFile]:
+    """All Build files for a dump path, by folder, then by running number.
+
+    Raises:
+      InputError: a name in `graphs` does not exist.
+    """
+    found = {}  # type: Dict[str, GraphFile]
+    given = [os.path.abspath(one) for one in graphs]
+    for one in given:
+        if os.path.isfile(one):
+            _take(found, os.path.dirname(one), [os.path.basename(one)], "--graphs")
+        elif os.path.isdir(one):
+            _walk(found, one, "--graphs", problems, prune=one == dump_path)
+        else:
+            raise InputError("--graphs: %s does not exist" % one)
+    for run in runs:
+        for folder, deep, source in _run_folders(run, dump_path):
+            (_walk if deep else _flat)(found, folder, source, problems)
+    _walk(found, os.path.join(dump_path, "graphs"), "graphs folder", problems)
+    for root in dict.fromkeys((path, dump_path)):
+        _near(found, root, problems)
+    if not found:
+        for folder, deep, source in _surroundings():
+            (_walk if deep else _flat)(found, folder, source, problems)
+    return _without_twins(found.values())
+
+
+def _run_folders(run: Run, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
+    base = run.document.get("cwd") or dump_path
+    named = run.document.get("graph_path")
+    if named:
+        yield os.path.join(dump_path, str(named)), True, "run record"
+    for folder, deep, source in _variables(run.environment, str(base)):
+        yield folder, deep, source
+    if run.document.get("cwd"):
+        yield str(base), False, "directory of the training process"
+
+
+def _variables(environment: Dict[str, str], base: str) -> Iterator[Tuple[str, bool, str]]:
+    for variable, below, deep in (("NPU_COLLECT_PATH", os.path.join("extra-info", "graph"), True),
+                                  ("DUMP_GRAPH_PATH", "", True),
+                                  ("ASCEND_WORK_PATH", "", False)):
+        value = environment.get(variable)
+        if value:
+            yield os.path.join(base, value, below), deep, variable
+
+
+def _surroundings() -> Iterator[Tuple[str, bool, str]]:
+    """Where graphs lie after a job done by hand: this shell's variables, this directory."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        return
+    for folder, deep, source in _variables(dict(os.environ), here):
+        yield folder, deep, source
+    yield here, False, "current directory"
+    for name in _folders(here):
+        if _PID.match(name):
+            yield os.path.join(here, name), False, "current directory"
+
+
+def _near(found: Dict[str, GraphFile], root: str, problems: Problems) -> None:
+    """PATH itself: its files, and the folders that GE makes for graphs."""
+    _flat(found, root, "dump path", problems)
+    for name in _folders(root):
+        folder = os.path.join(root, name)
+        if _PID.match(name) or name == "graphs":
+            _walk(found, folder, "dump path", problems)
+        elif name == "extra-info":
+            _walk(found, os.path.join(folder, "graph"), "dump path", problems)
+
+
+def _walk(found: Dict[str, GraphFile], root: str, source: str, problems: Problems,
+          prune: bool = True) -> None:
+    visited = 0
+
+    def tell(error: OSError) -> None:
+        if error.filename and os.path.isdir(error.filename):
+            problems.add("unreadable", "cannot read the folder %s: %s" % (
+                error.filename, error.strerror), path=error.filename)
+
+    for folder, folders, names in os.walk(root, onerror=tell):
+        visited += 1
+        if visited > _MAX_FOLDERS:
+            problems.add("unreadable", "%s has more than %d folders, graph files in the rest "
+                         "were not looked for" % (root, _MAX_FOLDERS),
+                         hint="name the folder with --graphs")
+            return
+        # Time folders hold dump data, and may hold hundreds of thousands of files.
+        folders[:] = sorted(name for name in folders if not (prune and _TIME.match(name)))
+        _take(found, folder, names, source)
+
+
+def _flat(found: Dict[str, GraphFile], folder: str, source: str, problems: Problems) -> None:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    _take(found, folder, names, source)
+
+
+def _folders(root: str) -> List[str]:
+    try:
+        with os.scandir(root) as entries:
+            return sorted(entry.name for entry in entries
+                          if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _take(found: Dict[str, GraphFile], folder: str, names: Iterable[str], source: str) -> None:
+    for name in names:
+        # The quick test first: a folder may hold anything.
+        if not name.startswith("ge_") or "Build." not in name:
+            continue
+        parsed = parse_graph_name(name)
+        if parsed is None or not parsed.is_build or parsed.aclop:
+            continue
+        if parsed.kind not in ("ge_proto", "ge_onnx"):
+            continue
+        path = os.path.abspath(os.path.join(folder, name))
+        # One file reached by two ways (a link, two variables) is one graph.
+        real = os.path.realpath(path)
+        if real in found:
+            continue
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        pid, device = process_of(folder)
+        found[real] = GraphFile(path, parsed, status.st_size, status.st_mtime, pid, device, source)
+
+
+def process_of(folder: str) -> Tuple[Optional[int], Optional[int]]:
+    """(pid, device) of `pid_{pid}_deviceid_{id}` or `extra-info/graph/{pid}_{id}`."""
+    parts = os.path.abspath(folder).split(os.sep)
+    match = _PID.match(parts[-1])
+    if match is None and len(parts) > 1 and parts[-2] == "graph":
+        match = _COLLECT_PID.match(parts[-1])
+    return (int(match.group(1)), int(match.group(2))) if match else (None, None)
+
+
+def _without_twins(files: Iterable[GraphFile]) -> List[GraphFile]:
+    """Drops each ge_onnx file whose ge_proto twin is there: it says less."""
+    files = list(files)
+    proto = set()
+    for one in files:
+        if one.name.kind == "ge_proto":
+            folder = os.path.dirname(one.path)
+            proto.add((folder, "index", one.name.index))
+            if one.name.graph_id is not None:
+                proto.add((folder, "id", one.name.graph_id))
+    kept = []
+    for one in files:
+        folder = os.path.dirname(one.path)
+        twin = ((folder, "id", one.name.graph_id) if one.name.graph_id is not None
+                and (folder, "id", one.name.graph_id) in proto
+                else (folder, "index", one.name.index))
+        if one.name.kind == "ge_proto" or twin not in proto:
+            kept.append(one)
+    return sorted(kept, key=lambda one: (os.path.dirname(one.path), one.name.index, one.path))

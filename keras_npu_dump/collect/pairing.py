@@ -1,0 +1,203 @@
+"""Weighs the evidence: which Build graph was executed for which dump folders.
+
+A unit is the folders of one model id. Its candidates are the graphs that no
+rule excludes; content decides over names, names over circumstance. What stays
+undecided, or contradicts itself, is a `guess` and says so.
+"""
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.collect import evidence as rules
+from keras_npu_dump.collect.build_graph import BuildGraph
+from keras_npu_dump.collect.evidence import AGAINST, EXCLUDED, FOR, Context, Evidence, Unit
+from keras_npu_dump.collect.scan import DumpFolder
+from keras_npu_dump.collect.sessions import Session
+
+# Rules that need no look into any file; they thin out the candidates.
+CHEAP = ("full-name", "graph-id", "same-id", "other-name", "pid", "device", "age", "journal")
+
+
+@dataclasses.dataclass
+class Candidate:
+    graph: BuildGraph
+    found: Dict[str, Evidence]
+
+    def verdict(self, rule: str) -> Optional[str]:
+        one = self.found.get(rule)
+        return None if one is None else one.verdict
+
+    def value(self, rule: str) -> float:
+        one = self.found.get(rule)
+        return 0.0 if one is None else one.value
+
+    @property
+    def excluded(self) -> bool:
+        return any(one.verdict == EXCLUDED for one in self.found.values())
+
+    @property
+    def name_level(self) -> int:
+        """3 full name, 2 with or without the graph id, 1 the id alone, 0 none."""
+        if self.verdict("full-name") == FOR:
+            return 3
+        return 2 if "graph-id" in self.found else 1 if "same-id" in self.found else 0
+
+    @property
+    def contradicted(self) -> bool:
+        """The content says that this is another graph."""
+        return AGAINST in (self.verdict("operators"), self.verdict("shapes"))
+
+    @property
+    def content_fits(self) -> bool:
+        """Nearly all operators, both ways: enough to pair without any name."""
+        return (not self.contradicted and self.value("operators") >= rules.ALL_OPERATORS
+                and self.value("coverage") >= rules.MOST_OPERATORS)
+
+    @property
+    def key(self) -> Tuple:
+        """Sort key, best last; two candidates of one key cannot be told apart."""
+        return (
+            not self.contradicted,
+            self.name_level,
+            round(self.value("operators"), 3),
+            self._sign("pid"), self._sign("device"), self._sign("age"),
+            self._sign("record-operators"), self._sign("journal"),
+            round(self.value("shapes"), 3),
+            round(self.value("coverage"), 2),
+            self.value("keyword"),
+        )
+
+    def _sign(self, rule: str) -> float:
+        verdict = self.verdict(rule)
+        return self.value(rule) if verdict == FOR else -1.0 if verdict == AGAINST else 0.0
+
+
+@dataclasses.dataclass
+class Match:
+    """A unit with its graph; `graph` is None where none was found, `why` says it."""
+
+    unit: Unit
+    graph: Optional[BuildGraph]
+    confidence: str
+    evidence: List[str]
+    rivals: List[BuildGraph] = dataclasses.field(default_factory=list)
+    why: Optional[str] = None
+    order: bool = False
+
+
+def make_units(sessions: Sequence[Session]) -> List[Unit]:
+    """The folders of each model id; a session's files without model folders are one unit."""
+    units = {}  # type: Dict[Tuple, Tuple[Session, List[DumpFolder]]]
+    for session in sessions:
+        for folder in session.folders:
+            key = (id(session), folder.model_name, folder.model_id)
+            units.setdefault(key, (session, []))[1].append(folder)
+    return [Unit(session, key[1], key[2], folders) for key, (session, folders) in units.items()]
+
+
+def match_units(units: Sequence[Unit], graphs: Sequence[BuildGraph],
+                context: Context) -> List[Match]:
+    """One match for each unit, in the order of the units."""
+    matches = [_match(unit, graphs, context) for unit in units]
+    _share_out(matches)
+    return matches
+
+
+def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
+    candidates = []
+    excluded = []
+    for graph in graphs:
+        candidate = Candidate(graph, rules.weigh(unit, graph, context, CHEAP))
+        (excluded if candidate.excluded else candidates).append(candidate)
+    named = [one for one in candidates if one.name_level]
+    # Bodies are read of graphs whose name fits; of the others only if none
+    # does, or if the content of those that do says no.
+    looked = named or candidates
+    _look_inside(unit, looked, context)
+    if named and all(one.contradicted for one in named):
+        others = [one for one in candidates if not one.name_level]
+        _look_inside(unit, others, context)
+        looked = named + [one for one in others if one.content_fits]
+    if not named:
+        # Only the bodies show the names of sub-graphs.
+        named = [one for one in looked if one.name_level]
+        looked = named or [one for one in looked if one.content_fits]
+    if not looked:
+        return Match(unit, None, "guess", [], why=_why(unit, graphs, candidates, excluded))
+    looked.sort(key=lambda one: one.key)
+    best = looked[-1]
+    rivals = [one for one in looked[:-1] if one.key == best.key]
+    confidence, remarks = _confidence(best, looked, rivals, named)
+    evidence = [one.text for name, one in best.found.items() if name != "keyword"]
+    if "keyword" in best.found:
+        evidence.append(best.found["keyword"].text)
+    return Match(unit, best.graph, confidence, evidence + remarks,
+                 [one.graph for one in rivals])
+
+
+def _look_inside(unit: Unit, candidates: Sequence[Candidate], context: Context) -> None:
+    names = [name for name in rules.RULES if name not in CHEAP]
+    for candidate in candidates:
+        candidate.found.update(rules.weigh(unit, candidate.graph, context, names))
+        # A sub-graph's name is known only now.
+        candidate.found.update(rules.weigh(unit, candidate.graph, context, ("full-name",)))
+
+
+def _confidence(best: Candidate, looked: Sequence[Candidate], rivals: Sequence[Candidate],
+                named: Sequence[Candidate]) -> Tuple[str, List[str]]:
+    remarks = []
+    against = [one.text for one in best.found.values() if one.verdict == AGAINST]
+    if rivals:
+        remarks.append("cannot be told from %s" % ", ".join(
+            os.path.basename(one.graph.file.path) for one in rivals[:3]))
+    if best.name_level == 0 and named:
+        remarks.append("content against name: the folder is named like %s" % named[0].graph.name)
+    if rivals or against or remarks:
+        return "guess", ["contradicted: " + text for text in against] + remarks
+    if best.name_level == 3:
+        return "exact", remarks
+    return ("id" if best.name_level else "content"), remarks
+
+
+def _why(unit: Unit, graphs: Sequence[BuildGraph], candidates: Sequence[Candidate],
+         excluded: Sequence[Candidate]) -> str:
+    """Why no graph belongs to the unit, for the message of the problem."""
+    if not graphs:
+        return "no Build graph file was found"
+    for candidate in excluded:
+        if candidate.name_level:
+            reasons = [one.text for one in candidate.found.values() if one.verdict == EXCLUDED]
+            return "%s has the name, but %s" % (
+                os.path.basename(candidate.graph.file.path), "; ".join(reasons))
+    for candidate in candidates:
+        if candidate.graph.error is not None and candidate.graph.name is None:
+            return "the graph file %s cannot be read" % candidate.graph.file.path
+    if not unit.operators:
+        return "no graph has the name %s, and no file here names an operator" % unit.model_name
+    return "none of the %d Build graphs has the name %s, and none has these operators" % (
+        len(graphs), unit.model_name)
+
+
+def _share_out(matches: Sequence[Match]) -> None:
+    """Gives several units that equal graphs are open to one graph each, in order.
+
+    GE numbers models as it loads them and graph files as it builds them, so
+    the first of the units most likely wrote the first of the graphs.
+    """
+    groups = {}  # type: Dict[Tuple, List[Match]]
+    for match in matches:
+        if match.graph is not None and match.rivals:
+            names = tuple(sorted(one.file.path for one in [match.graph] + match.rivals))
+            groups.setdefault(names, []).append(match)
+    for members in groups.values():
+        members.sort(key=lambda one: (one.unit.session.time or "", one.unit.session.device or 0,
+                                      one.unit.model_id or 0))
+        graphs = sorted([members[0].graph] + members[0].rivals,
+                        key=lambda one: (one.file.name.index, one.file.path))
+        for position, match in enumerate(members):
+            chosen = graphs[min(position, len(graphs) - 1)]
+            match.rivals = [one for one in graphs if one is not chosen]
+            match.graph = chosen
+            match.evidence.append("chosen by order: graph files and model ids both count up")

@@ -1,0 +1,94 @@
+"""What collect can find wrong, each with a stable code, a severity, and a cause."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Dict, Iterable, List, Optional
+
+ERROR = "error"
+WARNING = "warning"
+INFO = "info"
+_ORDER = {ERROR: 0, WARNING: 1, INFO: 2}
+
+# The severity a code has unless the finder says otherwise: a step that an
+# evaluation graph never reached, for example, is no error.
+SEVERITY = {
+    "no-run": WARNING,
+    "not-dumped": ERROR,
+    "no-graph": ERROR,
+    "no-pair": ERROR,
+    "ambiguous-pair": WARNING,
+    "step-not-reached": ERROR,
+    "step-missing": ERROR,
+    "step-unasked": INFO,
+    "layer-unknown": ERROR,
+    "truncated-file": ERROR,
+    "empty-file": ERROR,
+    "foreign-file": WARNING,
+    "unmapped-name": WARNING,
+    "operator-missing": INFO,
+    "still-growing": INFO,
+    "index-uncertain": WARNING,
+    "disk-low": WARNING,
+    # Beyond the codes of the first design:
+    "unreadable": WARNING,        # a folder, record or graph file that could not be read
+    "graph-older": INFO,          # graph files of an earlier process, left alone
+    "run-older": INFO,            # another launch in the same folder, kept apart
+    "operator-foreign": WARNING,  # files of operators that their graph does not have
+    "sampled": INFO,              # not every file was opened
+}
+
+
+@dataclasses.dataclass
+class Problem:
+    """One finding; `message` says what is, `hint` what to do about it."""
+
+    code: str
+    severity: str
+    message: str
+    hint: Optional[str] = None
+    path: Optional[str] = None
+
+    def to_json(self) -> Dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+class Problems:
+    """Collects findings; the same file or folder is told once for each code."""
+
+    # More than this many findings of one code are told as one with a count:
+    # a full disk leaves thousands of empty files, and one line says it better.
+    LIMIT = 20
+
+    def __init__(self) -> None:
+        self._found: List[Problem] = []
+        self._counts: Dict[str, int] = {}
+        self._seen = set()
+
+    def add(self, code: str, message: str, hint: Optional[str] = None,
+            path: Optional[str] = None, severity: Optional[str] = None) -> None:
+        key = (code, path, message)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        count = self._counts.get(code, 0) + 1
+        self._counts[code] = count
+        if count <= self.LIMIT:
+            self._found.append(
+                Problem(code, severity or SEVERITY[code], message, hint, path))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        for found in problems:
+            self.add(found.code, found.message, found.hint, found.path, found.severity)
+
+    def count(self, code: str) -> int:
+        return self._counts.get(code, 0)
+
+    def result(self) -> List[Problem]:
+        """Errors first; within a severity in the order in which they were found."""
+        found = list(self._found)
+        for code, count in self._counts.items():
+            if count > self.LIMIT:
+                found.append(Problem(
+                    code, SEVERITY[code],
+                    "%d more of the same kind (%s)" % (count - self.LIMIT, code)))
+        return sorted(found, key=lambda one: _ORDER[one.severity])

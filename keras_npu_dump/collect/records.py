@@ -1,0 +1,271 @@
+"""Run records and journals: what a training process wrote about itself.
+
+`runs/{run_id}/run.json` has options, environment and process; the journal
+`runs/{run_id}/iterations.jsonl` has one JSON object a line: fits, sections (a
+section is one executed training function with its own counter from 0),
+executions that were to be dumped, corrections, counts, and the operators of
+the traced function. Both are written by capture; a torn last line of the
+journal is what a killed process leaves, and is ignored.
+"""
+from __future__ import annotations
+
+import calendar
+import dataclasses
+import json
+import os
+import re
+import socket
+from typing import Any, Dict, List, Optional, Tuple
+
+from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.steps import StepSet
+
+RUN_FILE = "run.json"
+JOURNAL_FILE = "iterations.jsonl"
+
+
+@dataclasses.dataclass
+class Execution:
+    """A dumped execution: its index on the device and the batch it was."""
+
+    data_index: int
+    iteration: Optional[Dict[str, int]]
+    uncertain: Optional[str]
+
+
+@dataclasses.dataclass
+class Section:
+    """One executed training function; `count` is None until the journal knows it."""
+
+    number: int
+    model: Optional[str] = None
+    reason: Optional[str] = None
+    graph_name: Optional[str] = None
+    operators: Tuple[str, ...] = ()
+    executions: Dict[int, Execution] = dataclasses.field(default_factory=dict)
+    count: Optional[int] = None
+    final: bool = False
+
+    @property
+    def last(self) -> Optional[int]:
+        """The highest data_index known to have been executed."""
+        known = list(self.executions)
+        if self.count:
+            known.append(self.count - 1)
+        return max(known) if known else None
+
+
+@dataclasses.dataclass
+class Run:
+    """A run record with its journal. Fields that the record lacks are None or empty."""
+
+    folder: str
+    run_id: str
+    document: Dict[str, Any]
+    sections: List[Section]
+
+    @property
+    def rank(self) -> Optional[int]:
+        return _integer(self.document.get("rank"))
+
+    @property
+    def device(self) -> Optional[int]:
+        return _integer(self.document.get("device"))
+
+    @property
+    def pid(self) -> Optional[int]:
+        return _integer(self.document.get("pid"))
+
+    @property
+    def host(self) -> Optional[str]:
+        return self.document.get("host")
+
+    @property
+    def options(self) -> Dict[str, Any]:
+        return self.document.get("options") or {}
+
+    @property
+    def environment(self) -> Dict[str, Any]:
+        return self.document.get("environment") or {}
+
+    @property
+    def status(self) -> Optional[str]:
+        return self.document.get("status")
+
+    @property
+    def started(self) -> Optional[float]:
+        """Seconds since the epoch, None where the record does not say."""
+        return parse_time(self.document.get("started"))
+
+    @property
+    def ended(self) -> Optional[float]:
+        return parse_time(self.document.get("ended"))
+
+    @property
+    def alive(self) -> bool:
+        """The process that wrote the record still runs on this host."""
+        return (self.document.get("ended") is None and self.host == socket.gethostname()
+                and self.pid is not None and process_alive(self.pid))
+
+    @property
+    def utc_offset(self) -> Optional[int]:
+        """Seconds that the process's local time is ahead of UTC."""
+        match = re.match(r"([+-])(\d\d):?(\d\d)$", str(self.document.get("timezone") or ""))
+        if not match:
+            return None
+        seconds = int(match.group(2)) * 3600 + int(match.group(3)) * 60
+        return -seconds if match.group(1) == "-" else seconds
+
+    @property
+    def asked(self) -> Optional[StepSet]:
+        """The steps that were asked for; None where dump was off or nothing is known."""
+        if not self.options.get("enable_dump"):
+            return None
+        return parse_steps(self.options.get("dump_step"))
+
+    @property
+    def layers(self) -> List[str]:
+        """The names of `dump_layer`; empty where every operator was asked for."""
+        value = self.options.get("dump_layer") or ""
+        return value.split() if isinstance(value, str) else [str(one) for one in value]
+
+
+def parse_steps(value: Any) -> Optional[StepSet]:
+    """A StepSet of an option's value, None where the value is none of the grammar."""
+    try:
+        return StepSet.of(None if value in ("", None) else value)
+    except (ConfigError, ValueError, TypeError):
+        return None
+
+
+def parse_time(text: Any) -> Optional[float]:
+    """Seconds since the epoch of an ISO time; without an offset it is UTC."""
+    if not isinstance(text, str):
+        return None
+    match = re.match(
+        r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$", text)
+    if not match:
+        return None
+    seconds = float(calendar.timegm(tuple(int(match.group(i)) for i in range(1, 7))))
+    if match.group(7):
+        seconds += float(match.group(7))
+    zone = match.group(8)
+    if zone and zone != "Z":
+        digits = zone[1:].replace(":", "")
+        shift = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+        seconds += shift if zone[0] == "-" else -shift
+    return seconds
+
+
+def process_alive(pid: int) -> bool:
+    """A process of that id exists on this host (a zombie counts as ended)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as stream:
+            return stream.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except (OSError, IndexError):
+        return True
+
+
+def read_runs(dump_path: str, problems: Problems) -> List[Run]:
+    """All run records below `{dump_path}/runs`, by run id. Broken ones are told, not raised."""
+    folder = os.path.join(dump_path, "runs")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    runs = []
+    for name in names:
+        run = read_run(os.path.join(folder, name), problems)
+        if run is not None:
+            runs.append(run)
+    return runs
+
+
+def read_run(folder: str, problems: Problems) -> Optional[Run]:
+    """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record."""
+    path = os.path.join(folder, RUN_FILE)
+    document = {}  # type: Dict[str, Any]
+    try:
+        with open(path, "rb") as stream:
+            document = json.loads(stream.read().decode("utf-8"))
+    except FileNotFoundError:
+        if not os.path.exists(os.path.join(folder, JOURNAL_FILE)):
+            return None
+        problems.add("unreadable", "%s is missing, its journal is used alone" % path)
+    except NotADirectoryError:
+        return None
+    except (OSError, ValueError) as error:
+        problems.add("unreadable", "cannot read the run record %s: %s" % (path, error))
+    if not isinstance(document, dict):
+        document = {}
+    run_id = str(document.get("run_id") or os.path.basename(folder))
+    return Run(folder, run_id, document, read_journal(os.path.join(folder, JOURNAL_FILE)))
+
+
+def read_journal(path: str) -> List[Section]:
+    """The sections of a journal in order; an empty list where there is none."""
+    try:
+        with open(path, "rb") as stream:
+            lines = stream.read().split(b"\n")
+    except OSError:
+        return []
+    sections = {}  # type: Dict[int, Section]
+    for line in lines:
+        try:
+            event = json.loads(line.decode("utf-8"))
+            _apply(sections, event)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # The torn last line of a killed process, or a line of a later version.
+            continue
+    return [sections[number] for number in sorted(sections)]
+
+
+def _apply(sections: Dict[int, Section], event: Dict[str, Any]) -> None:
+    kind = event["event"]
+    if kind not in ("section", "execution", "graph", "count", "correct"):
+        return
+    number = int(event["section"])
+    section = sections.setdefault(number, Section(number))
+    if kind == "section":
+        section.model = event.get("model")
+        section.reason = event.get("reason")
+    elif kind == "execution":
+        _execute(section, int(event["data_index"]), event, None)
+    elif kind == "graph":
+        section.graph_name = event.get("name") or section.graph_name
+        section.operators = tuple(event.get("operators") or ()) or section.operators
+    elif kind == "count":
+        section.count = int(event["count"])
+        section.final = bool(event.get("final"))
+    else:
+        # The journal counted an execution to one function and learned later
+        # that it was the first of a retraced one, with a counter of its own.
+        origin = sections.setdefault(int(event["from_section"]),
+                                     Section(int(event["from_section"])))
+        moved = origin.executions.pop(int(event["data_index"]), None)
+        _execute(section, int(event["to_index"]), event, moved)
+
+
+def _execute(section: Section, index: int, event: Dict[str, Any],
+             moved: Optional[Execution]) -> None:
+    iteration = None
+    if event.get("fit") is not None and event.get("epoch") is not None:
+        iteration = {key: int(event[key]) for key in ("fit", "epoch", "batch")}
+    elif moved is not None:
+        iteration = moved.iteration
+    uncertain = event.get("uncertain") or (moved.uncertain if moved else None)
+    section.executions[index] = Execution(index, iteration, uncertain)
+
+
+def _integer(value: Any) -> Optional[int]:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None

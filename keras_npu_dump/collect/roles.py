@@ -1,0 +1,110 @@
+"""What a graph is for: train, eval, predict, iterator, init, or unknown.
+
+Told by what the operators do; by the journal; by the function's name last.
+Keras 3 gives training and evaluation the same function name, and a network
+fed by hand has no iterator, so neither name nor keyword can decide alone.
+"""
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Sequence, Tuple
+
+from keras_npu_dump.collect.build_graph import QUIET_TYPES, Body, BuildGraph
+from keras_npu_dump.collect.records import Run
+
+ROLES = ("train", "eval", "predict", "iterator", "init", "unknown")
+
+# ApplyAdamD, ResourceApplyMomentum, SparseApplyAdagrad, AdamApplyOne, LambNextMV ...
+_OPTIMIZER = re.compile(r"(Resource|Sparse|ResourceSparse|Fused)?Apply[A-Z]"
+                        r"|AdamApply|Lamb(Apply|Next|Update)|LarsV?2?Update|FusedSgd")
+# ReluGrad, Conv2DBackpropFilterD, BNTrainingUpdateGrad; not StopGradient.
+_GRADIENT_TYPE = re.compile(r"(Grad(?!ient)|Backprop)")
+# Scopes that tf.GradientTape and tf.gradients give to what they add.
+_GRADIENT_NAME = re.compile(r"(^|/)(gradient_tape|gradients)(_\d+)?/")
+_ASSIGN_TYPE = re.compile(r"Assign(Add|Sub)?(VariableOp)?$")
+_FILL_TYPE = re.compile(r"(Random|Truncated|StatelessRandom|StatelessTruncated|Fill|Zeros|Ones"
+                        r"|Cast|TransData|Mul|Add|Sub|Initializer)")
+_ITERATOR_TYPE = re.compile(r"Iterator|GetNext")
+_NAMES = (
+    ("iterator", re.compile(r"dp_init_|dp_provider_|.*Iterator")),
+    ("train", re.compile(r".*(train_function|train_step|one_step_on_data_\d+$)")),
+    ("eval", re.compile(r".*(test_function|test_step|evaluate)")),
+    ("predict", re.compile(r".*(predict_function|predict_step|one_step_on_data_distributed)")),
+    ("init", re.compile(r"(AssignVariableOp|VarHandleOp|Assign|VarIsInitialized|set_loop_var"
+                        r"|set_npu_loop_conditions|.*initialize_variables|init(ializ|$))")),
+)
+
+
+def role_by_name(name: Optional[str]) -> Tuple[str, List[str]]:
+    for role, pattern in _NAMES:
+        if name and pattern.match(name):
+            return role, ["role %s by the name %s" % (role, name)]
+    return "unknown", []
+
+
+def role_by_operators(body: Body) -> Tuple[str, List[str]]:
+    """The role that the operators show; "unknown" where they do not."""
+    gradients, optimizers, assigns, work = [], [], [], []
+    iterator = feeds = False
+    for op in body.keys.values():
+        if _ITERATOR_TYPE.search(op.type):
+            iterator = True
+        elif op.type in ("Data", "RefData", "Placeholder", "AnnData"):
+            feeds = True
+        if _OPTIMIZER.match(op.type):
+            optimizers.append(op.name)
+        elif (_GRADIENT_TYPE.search(op.type) or _GRADIENT_NAME.search(op.name)
+              or any(_GRADIENT_NAME.search(one) for one in op.originals)):
+            gradients.append(op.name)
+        elif _ASSIGN_TYPE.match(op.type):
+            assigns.append(op.name)
+        elif op.type not in QUIET_TYPES:
+            work.append(op)
+    if gradients or optimizers:
+        shown = []
+        if gradients:
+            shown.append("%d gradient operators such as %s" % (len(gradients), gradients[0]))
+        if optimizers:
+            shown.append("%d optimizer operators such as %s" % (len(optimizers), optimizers[0]))
+        return "train", ["role train by " + " and ".join(shown)]
+    computing = [op for op in work if not _FILL_TYPE.match(op.type)]
+    if iterator and not computing and not assigns:
+        return "iterator", ["role iterator: it only makes an iterator"]
+    if not iterator and not feeds and not computing:
+        return "init", ["role init: it only fills or assigns variables"]
+    if iterator or feeds:
+        if assigns:
+            return "eval", ["role eval: forward operators and %d metric updates, no gradient"
+                            % len(assigns)]
+        return "forward", []
+    return "unknown", []
+
+
+def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
+    """Sets `role` and `role_evidence` of a graph from body, journal and name."""
+    named, named_evidence = role_by_name(graph.name)
+    role, evidence = ("unknown", []) if graph.body is None else role_by_operators(graph.body)
+    journal = None
+    for run in runs:
+        for section in run.sections:
+            if section.graph_name and section.graph_name == graph.name:
+                journal = "role train by the journal of %s: it counted executions of %s" % (
+                    run.run_id, graph.name)
+    if role == "forward":
+        # No gradient and no metric: a prediction, or an evaluation without
+        # metrics; only the name can tell these two apart.
+        role = named if named in ("eval", "predict") else "predict"
+        evidence = ["role %s: forward operators only" % role] + (
+            named_evidence if named == role else [])
+    if journal is not None:
+        if role == "train":
+            evidence.append(journal)
+        elif graph.body is None or role == "unknown":
+            role, evidence = "train", [journal]
+        else:
+            # The journal counts what Keras trains with. A step without any
+            # gradient is odd, but it is what was run as training.
+            role, evidence = "train", [journal, "although it has no gradient operators"]
+    elif role == "unknown":
+        role, evidence = named, named_evidence
+    graph.role, graph.role_evidence = role, evidence

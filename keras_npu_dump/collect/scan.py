@@ -1,0 +1,276 @@
+"""Finds the dump folders below a path, and what their files' names say.
+
+The folders are told apart by `formats.tree.interpret`, so that every depth
+that CANN is known to write is read. Each folder is listed once.
+"""
+from __future__ import annotations
+
+import array
+import os
+import re
+import sys
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.errors import InputError
+from keras_npu_dump.formats.mapping import read_mapping, resolve
+from keras_npu_dump.formats.names import classify, parse_dump_name
+from keras_npu_dump.formats.tree import StepFolder, interpret, numeric_key
+
+_TIME = re.compile(r"[0-9]{12,14}$")
+# Of the names of one operator in many steps only the time differs; with the
+# time blanked, 400,000 names are a few thousand different ones.
+_STAMP = re.compile(r"\.([0-9]{16})(?=[.\0]|\Z)")
+_BLANK = ".0000000000000000"
+_MAX_DEPTH = 64
+# Folders at the top of a dump path that hold no dump data.
+_OWN = ("runs", "graphs")
+DUMP_KINDS = ("dump", "stats", "overflow")
+
+
+class FileFact(NamedTuple):
+    """What a file's name says: its kind, and "type.name" of its operator or None."""
+
+    kind: str
+    key: Optional[str]
+
+
+class DumpFolder:
+    """A folder of dump files, normally one data_index of one model.
+
+    Attributes:
+      path: absolute.
+      time, device, model_name, model_id, data_index: as in the path, or None.
+        `time` is the outermost of two time folders: that of the session.
+      names, sizes, facts: of its files, in the order of their names.
+      bytes: sum of the sizes.
+      first_time, last_time: of the files' names, microseconds since the epoch.
+      unmapped: names of digits that mapping.csv does not explain.
+    """
+
+    __slots__ = ("path", "time", "device", "model_name", "model_id", "data_index", "prefix",
+                 "names", "sizes", "facts", "bytes", "first_time", "last_time", "unmapped",
+                 "_operators")
+
+    def __init__(self, path: str, step: StepFolder, prefix: str, time: Optional[str]):
+        self.path = path
+        self.time = time
+        self.prefix = prefix
+        self.device = step.device
+        self.model_name = step.model_name
+        self.model_id = step.model_id
+        self.data_index = step.data_index
+        self.names = []  # type: List[str]
+        self.sizes = array.array("Q")
+        self.facts = []  # type: List[FileFact]
+        self.bytes = 0
+        self.first_time = None  # type: Optional[int]
+        self.last_time = None  # type: Optional[int]
+        self.unmapped = []  # type: List[str]
+        self._operators = None  # type: Optional[frozenset]
+
+    @property
+    def operators(self) -> frozenset:
+        """The "type.name" of every operator that has a file here."""
+        if self._operators is None:
+            # Reading names is quick; 80 folders times 5,000 operators are not
+            # kept twice: equal sets of neighbouring steps are shared by `scan`.
+            self._operators = frozenset(
+                fact.key for fact in set(self.facts)
+                if fact.key is not None and fact.kind in ("dump", "stats"))
+        return self._operators
+
+    @property
+    def kinds(self) -> Dict[str, int]:
+        counts = {}  # type: Dict[str, int]
+        for fact in self.facts:
+            counts[fact.kind] = counts.get(fact.kind, 0) + 1
+        return dict(sorted(counts.items()))
+
+    @property
+    def count(self) -> int:
+        """Dump files; mapping.csv and foreign files are none."""
+        return sum(fact.kind in DUMP_KINDS or fact.kind == "digits" for fact in self.facts)
+
+
+class Tree(NamedTuple):
+    """A scanned tree. `narrow` if PATH was a level below the dump path."""
+
+    dump_path: str
+    narrow: bool
+    folders: List[DumpFolder]
+
+
+def scan_tree(path: str, problems: Problems,
+              progress: Optional[Callable[[str, int, Optional[int]], None]] = None) -> Tree:
+    """Lists every dump folder at or below `path`, siblings in numeric order.
+
+    Raises:
+      InputError: `path` is not a folder that can be read.
+    """
+    root = os.path.abspath(path)
+    if not os.path.isdir(root):
+        raise InputError("Expected a folder: the dump path or one below it. Received: %s%s" % (
+            path, ", which is a file." if os.path.exists(root) else ", which does not exist."))
+    try:
+        os.listdir(root)
+    except OSError as error:
+        raise InputError("cannot read %s: %s" % (path, error.strerror))
+    above = [part for part in root.split(os.sep) if part]
+    folders = []
+    names = _Names()
+    for folder_path, below, listing in _walk(root, problems):
+        step = interpret(folder_path, above, below)
+        if not _is_step(step, listing, below):
+            continue
+        folder = DumpFolder(folder_path, step, *_session_time(step))
+        names.fill(folder, listing)
+        if not folder.names and step.data_index is None:
+            continue
+        folders.append(folder)
+        if progress is not None:
+            progress("scan", len(folders), None)
+    dump_path = _dump_path(root, above, folders)
+    return Tree(dump_path, _is_narrow(root, dump_path), folders)
+
+
+def _walk(root: str, problems: Problems) -> Iterator[Tuple[str, Tuple[str, ...], list]]:
+    pending = [(root, ())]  # type: List[Tuple[str, Tuple[str, ...]]]
+    while pending:
+        path, below = pending.pop()
+        try:
+            folders, listing = _list(path)
+        except OSError as error:
+            problems.add("unreadable", "cannot read the folder %s: %s" % (path, error.strerror),
+                         path=path)
+            continue
+        if not below:
+            folders = [name for name in folders if name not in _OWN]
+        if len(below) < _MAX_DEPTH:
+            folders.sort(key=numeric_key, reverse=True)
+            pending.extend((os.path.join(path, name), below + (name,)) for name in folders)
+        if listing or not folders:
+            yield path, below, listing
+
+
+def _list(path: str) -> Tuple[List[str], List[Tuple[str, int]]]:
+    """Sub-folders, and regular files with their sizes. Links are left out:
+    other tools link long names to the digits that hold the data."""
+    folders, files = [], []
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        stat = os.stat
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    name = entry.name
+                    try:
+                        files.append((name, stat(name, dir_fd=handle).st_size))
+                    except OSError:
+                        continue  # gone since
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+    finally:
+        os.close(handle)
+    return folders, files
+
+
+def _is_step(step: StepFolder, listing: list, below: Tuple[str, ...]) -> bool:
+    if step.time is None and step.data_index is None:
+        # Neither a time folder nor the numbers of a leaf: a dump path of its
+        # own, in which only files of a dump would count.
+        return any(classify(name) in ("dump", "stats", "overflow", "mapping")
+                   for name, _ in listing[:50])
+    return bool(listing) or step.data_index is not None
+
+
+def _session_time(step: StepFolder) -> Tuple[str, Optional[str]]:
+    """(prefix, time) with the outer one of two time folders as the time."""
+    head, _, tail = step.prefix.rpartition(os.sep)
+    if step.time is not None and _TIME.match(tail):
+        return head, tail
+    return step.prefix, step.time
+
+
+def _dump_path(root: str, above: List[str], folders: List[DumpFolder]) -> str:
+    if not folders:
+        return root
+    parts = [part for part in folders[0].path.split(os.sep) if part]
+    time = folders[0].time
+    if time is not None and time in above and _inside(parts, above, time):
+        return os.sep + os.sep.join(above[:len(above) - 1 - above[::-1].index(time)])
+    if time is None and folders[0].path == root and folders[0].data_index is not None:
+        # A leaf that was copied alone: its device folder is all we know of.
+        return root
+    prefixes = {one.prefix for one in folders}
+    if len(prefixes) == 1 and not os.path.isdir(os.path.join(root, "runs")):
+        # One level above the dump path, as in `collect output`.
+        below = os.path.join(root, prefixes.pop())
+        if os.path.isdir(os.path.join(below, "runs")) or os.path.isdir(
+                os.path.join(below, "graphs")):
+            return below
+    return root
+
+
+def _inside(parts: List[str], above: List[str], time: str) -> bool:
+    """`time` is one of the root's own parts, and at most four levels up."""
+    position = len(above) - 1 - above[::-1].index(time)
+    return len(parts) - position <= 7 and len(above) - position <= 6
+
+
+def _is_narrow(root: str, dump_path: str) -> bool:
+    return root != dump_path and not dump_path.startswith(root + os.sep)
+
+
+class _Names:
+    """Reads names, each different one once."""
+
+    def __init__(self) -> None:
+        self._known = {}  # type: Dict[str, FileFact]
+
+    def fill(self, folder: DumpFolder, listing: List[Tuple[str, int]]) -> None:
+        listing.sort()
+        folder.names = [name for name, _ in listing]
+        folder.sizes = array.array("Q", [size for _, size in listing])
+        folder.bytes = sum(folder.sizes)
+        if not listing:
+            return
+        joined = "\0".join(folder.names)
+        stamps = _STAMP.findall(joined)
+        if stamps:
+            folder.first_time, folder.last_time = int(min(stamps)), int(max(stamps))
+        known = self._known
+        facts = []
+        for stem in _STAMP.sub(_BLANK, joined).split("\0"):
+            fact = known.get(stem)
+            if fact is None:
+                fact = known[stem] = _fact(stem)
+            facts.append(fact)
+        folder.facts = facts
+        if any(fact.kind == "digits" for fact in facts):
+            self._resolve(folder)
+
+    def _resolve(self, folder: DumpFolder) -> None:
+        try:
+            mapping = read_mapping(folder.path)
+        except OSError:
+            mapping = {}
+        for position, fact in enumerate(folder.facts):
+            if fact.kind != "digits":
+                continue
+            name = folder.names[position]
+            resolved = _fact(resolve(name, mapping))
+            if resolved.kind in DUMP_KINDS:
+                folder.facts[position] = resolved
+            else:
+                folder.unmapped.append(name)
+
+
+def _fact(name: str) -> FileFact:
+    kind = classify(name)
+    if kind not in DUMP_KINDS:
+        return FileFact(kind, None)
+    parsed = parse_dump_name(name)
+    if parsed is None:
+        return FileFact("foreign", None)
+    return FileFact(kind, sys.intern("%s.%s" % (parsed.op_type, parsed.base_op_name)))

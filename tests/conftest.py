@@ -1,6 +1,9 @@
 """What all tests share: where the public fixtures lie."""
 import os
 import pathlib
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -18,3 +21,30 @@ def shared_fixtures():
             pytest.fail(message)
         pytest.skip(message)
     return folder
+
+
+def run_python(code, folder, env=None, check=True, args=(), timeout=300):
+    """Runs `code` as a script of its own process in `folder`; as_default() has no undo.
+
+    Returns:
+      The completed process, with text in stdout and stderr.
+    """
+    script = pathlib.Path(folder) / "script_under_test.py"
+    script.write_text(textwrap.dedent(code), encoding="utf-8")
+    return run_command([sys.executable, str(script)] + list(args), folder, env, check, timeout)
+
+
+def run_command(command, folder, env=None, check=True, timeout=300):
+    """Runs a command in `folder`, without what the caller's shell has set for dumps."""
+    variables = {name: value for name, value in os.environ.items()
+                 if not name.startswith(("DUMP_G", "NPU_", "ASCEND_", "RANK_", "KERAS_NPU_"))}
+    variables.update({
+        "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONWARNINGS": "ignore"})
+    variables.update(env or {})
+    done = subprocess.run(command, cwd=str(folder), env=variables, timeout=timeout,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True)
+    if check and done.returncode:
+        raise AssertionError("status %d\n%s\n%s" % (done.returncode, done.stdout, done.stderr))
+    return done

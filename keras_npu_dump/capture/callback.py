@@ -79,7 +79,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self._fit = None
         if self._capture is None:
             return
-        function = getattr(self.model, "train_function", None)
+        function = train_function.of_model(self.model)
         if function is not None and not train_function.is_graph(function):
             logging.warning(
                 "run_eagerly=True: no training graph is executed on the device, so there is"

@@ -28,7 +28,7 @@ class Fit:
         self.capture = capture
         self.owner = owner
         self.params = params
-        self.function = getattr(model, "train_function", None)
+        self.function = train_function.of_model(model)
         self.section: Section = capture.section(model, self.function)
         self.traces = train_function.traces(self.function)
         self.traced = self.traces()
@@ -94,15 +94,21 @@ class Fit:
             self.section.index -= 1
         if self.begun and not self.section.graph_known:
             self.describe()
+        self.capture.active_fit = None
         self.capture.journal.counts(final=False)
 
 
 def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict]) -> Optional[Fit]:
     """Starts counting a fit; None where another callback of the same fit counts already."""
     active = capture.active_fit
-    # Keras hands one and the same dict to all callbacks of a fit.
-    if active is not None and active.params is params and active.owner is not owner:
-        return None
+    if active is not None:
+        # Keras hands one and the same dict to all callbacks of a fit.
+        if active.params is params and active.owner is not owner:
+            return None
+        if active.begun > active.ended:
+            active.section.uncertain = (
+                "an earlier fit was interrupted in a batch that may have run or not; the index"
+                " may be lower by one")
     capture.active_fit = Fit(capture, owner, model, params)
     return capture.active_fit
 

@@ -1,8 +1,8 @@
 """What can be seen of a Keras model's training function without touching it.
 
-`model.train_function` is a tf.function on Keras 2 and 3 alike; the device executes
-one of its concrete functions, whose name is the graph's name (the adapter names
-the compute graph after the function).
+`model.train_function` is a tf.function on Keras 2; Keras 3 calls it from a closure. The
+device executes one of its concrete functions, whose name is the graph's name (the
+adapter names the compute graph after the function).
 """
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -14,6 +14,20 @@ COMPUTE_TYPES = frozenset((
     "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "GatherV2",
     "ResourceGather", "MaxPool", "AvgPool"))
 MAX_OPERATORS = 2000
+
+
+def of_model(model: Any) -> Any:
+    """The tf.function that trains, a plain function with run_eagerly, None before fit."""
+    function = getattr(model, "train_function", None)
+    if is_graph(function):
+        return function
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            if is_graph(cell.cell_contents):
+                return cell.cell_contents
+        except ValueError:  # an empty cell
+            continue
+    return function
 
 
 def traces(function: Any) -> Callable[[], int]:

@@ -1,0 +1,242 @@
+"""What happens when dump is asked for before open(), after open(), and not at all?"""
+import json
+import os
+import stat
+import tempfile
+
+import pytest
+
+from tests.conftest import run_python
+
+PRELUDE = """
+import json, os, sys
+from keras_npu_dump import emulator
+import keras_npu_dump
+from keras_npu_dump import DumpConfig, DumpSession, errors
+emulator.install()
+import npu_device
+from keras_npu_dump.capture import device
+
+def options():
+    return device.read_options(npu_device)
+
+def refused(call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except errors.DumpError as error:
+        return [type(error).__name__, str(error)]
+    return None
+"""
+
+
+def answer(code, folder, **kwargs):
+    done = run_python(PRELUDE + code, folder, **kwargs)
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def test_before_open_it_configures_device_and_environment(tmp_path):
+    result, stderr = answer("""
+DumpSession(dump_path="a/dump", dump_step=[0, 5], dump_data="stats", dump_layer=["x/y", "z"])
+print(json.dumps([options(), {name: os.environ.get(name) for name in (
+    "DUMP_GE_GRAPH", "DUMP_GRAPH_PATH", "DUMP_GRAPH_LEVEL")}, "tensorflow" in sys.modules]))
+""", tmp_path)
+    dump = str(tmp_path / "a" / "dump")
+    assert result[0] == {
+        "enable_dump": "1", "dump_path": dump, "dump_step": "0|5", "dump_mode": "all",
+        "dump_data": "stats", "dump_layer": "x/y z", "enable_dump_debug": "0",
+        "dump_debug_mode": "all"}
+    assert result[1] == {"DUMP_GE_GRAPH": "2", "DUMP_GRAPH_PATH": dump + "/graphs",
+                         "DUMP_GRAPH_LEVEL": "3"}
+    assert result[2] is False
+    assert stderr.count(dump) == 1
+    assert stat.S_IMODE(os.stat(dump).st_mode) == 0o700
+
+
+def test_what_the_user_has_set_in_the_environment_stays(tmp_path):
+    result, _ = answer("""
+DumpSession(dump_path="d")
+print(json.dumps([os.environ["DUMP_GE_GRAPH"], os.environ["DUMP_GRAPH_PATH"],
+                  os.environ["DUMP_GRAPH_LEVEL"], os.path.exists("d/graphs")]))
+""", tmp_path, env={"DUMP_GE_GRAPH": "1", "DUMP_GRAPH_PATH": "mine", "DUMP_GRAPH_LEVEL": "2"})
+    assert result == ["1", "mine", "2", False]
+
+
+def test_switched_off_it_does_nothing_at_all(tmp_path):
+    done = run_python("""
+import os, sys, types
+import keras_npu_dump
+before = dict(os.environ)
+flags = types.SimpleNamespace(data_dump_flag="False", data_dump_path="d", data_dump_step="x")
+config = keras_npu_dump.DumpConfig.from_flags(flags)
+keras_npu_dump.apply(flags)
+dump = keras_npu_dump.DumpSession(config)
+with dump:
+    with dump.step():
+        pass
+assert dump.manifest is None
+assert dict(os.environ) == before
+assert "npu_device" not in sys.modules
+""", tmp_path)
+    assert done.stdout == done.stderr == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["script_under_test.py"]
+
+
+def test_without_any_device_both_ways_out_are_told(tmp_path):
+    done = run_python("""
+import keras_npu_dump
+try:
+    keras_npu_dump.DumpSession()
+except keras_npu_dump.errors.DeviceNotFoundError as error:
+    print(error)
+""", tmp_path)
+    assert "CANN" in done.stdout and "emulator.install()" in done.stdout
+    assert not (tmp_path / "output").exists()
+
+
+def test_after_open_a_differing_request_shows_which_lines_to_swap(tmp_path):
+    result, _ = answer("""
+npu_device.open()
+print(json.dumps(refused(DumpSession, dump_path="d", dump_step=3)))
+""", tmp_path)
+    kind, text = result
+    assert kind == "DeviceOpenedError"
+    assert text.index("dump = DumpSession(...)") < text.index("npu_device.open()", 20)
+    assert "keras-npu-dump run script_under_test.py" in text
+    assert "dump_step is None, '3' was asked for" in text
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("arguments", ["", "dump_path='d', dump_step='0|5'"])
+def test_after_open_the_same_or_nothing_attaches(tmp_path, arguments):
+    result, _ = answer("""
+config = npu_device.global_options().dump_config
+config.enable_dump = True
+config.dump_path = os.path.abspath("d")
+config.dump_mode = "all"
+config.dump_step = "0|5"
+os.mkdir("d")
+npu_device.open()
+dump = DumpSession(%s)
+print(json.dumps([dump._capture.config.dump_step.text, dump._capture.record.fields["opened"]]))
+""" % arguments, tmp_path)
+    assert result == ["0|5", True]
+
+
+def test_a_device_opened_without_dump_is_told(tmp_path):
+    result, stderr = answer("""
+npu_device.open()
+DumpSession()
+print(json.dumps(options()["enable_dump"]))
+""", tmp_path)
+    assert result == "0"
+    assert "opened without dump" in stderr and "keras-npu-dump run" in stderr
+
+
+def test_apply_configures_and_later_ones_share_it(tmp_path):
+    result, _ = answer("""
+keras_npu_dump.apply(DumpConfig(dump_path="d", dump_step=2))
+npu_device.open()
+first, second = DumpSession(), DumpSession(dump_path="d", dump_step="2")
+print(json.dumps([first._capture is second._capture, options()["dump_step"],
+                  refused(DumpSession, dump_step=3)[0], os.listdir("d/runs")]))
+""", tmp_path)
+    assert result[:3] == [True, "2", "DeviceOpenedError"]
+    assert len(result[3]) == 1
+
+
+def test_what_the_script_set_itself_is_a_conflict_that_names_both(tmp_path):
+    result, _ = answer("""
+npu_device.global_options().dump_config.dump_step = "7"
+print(json.dumps([refused(DumpSession, dump_path="d", dump_step=3), options()["enable_dump"],
+                  os.environ.get("DUMP_GE_GRAPH")]))
+""", tmp_path)
+    (kind, text), enabled, graph = result
+    assert kind == "ConfigError" and "'7'" in text and "'3'" in text and "dump_step" in text
+    assert (enabled, graph) == ("0", None)  # nothing half done
+
+
+def test_the_same_setting_in_the_script_is_no_conflict(tmp_path):
+    result, _ = answer("""
+npu_device.global_options().dump_config.dump_step = "3"
+DumpSession(dump_path="d", dump_step=3)
+print(json.dumps(options()["enable_dump"]))
+""", tmp_path)
+    assert result == "1"
+
+
+def test_two_different_requests_before_open(tmp_path):
+    result, _ = answer("""
+DumpSession(dump_path="d", dump_step=3)
+print(json.dumps([refused(DumpSession, dump_path="d", dump_step=4), options()["dump_step"]]))
+""", tmp_path)
+    assert result[0][0] == "ConfigError" and "'4' after '3'" in result[0][1]
+    assert result[1] == "3"
+
+
+def test_a_path_that_is_a_file(tmp_path):
+    (tmp_path / "d").write_text("x")
+    result, _ = answer("""
+print(json.dumps([refused(DumpSession, dump_path="d"), refused(DumpSession, dump_path="d/e"),
+                  options()["enable_dump"]]))
+""", tmp_path)
+    assert [one[0] for one in result[:2]] == ["ConfigError"] * 2
+    assert "is not a folder" in result[0][1] and "is not a folder" in result[1][1]
+    assert result[2] == "0"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user to try it")
+def test_a_path_that_may_not_be_written(tmp_path):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        os.mkdir(os.path.join(folder, "d"))
+        result, _ = answer("""
+os.chmod(%(path)r, 0o555)
+os.setuid(65534)
+print(json.dumps([refused(DumpSession, dump_path=%(path)r), os.path.isdir(%(path)r)]))
+""" % {"path": os.path.join(folder, "d")}, tmp_path)
+    assert result[1]
+    assert result[0][0] == "ConfigError" and "may read and write" in result[0][1]
+
+
+def test_a_folder_deleted_between_start_and_open_is_made_again(tmp_path):
+    result, _ = answer("""
+import shutil
+dump = DumpSession(dump_path="out/d")
+shutil.rmtree("out")
+npu_device.open()
+record = json.load(open(dump._capture.record.folder + "/run.json"))
+print(json.dumps([os.path.isdir("out/d"), record["opened"], record["device"]]))
+""", tmp_path, env={"ASCEND_DEVICE_ID": "3"})
+    assert result == [True, True, 3]
+
+
+def test_ranks_dump_by_options_alone(tmp_path):
+    result, _ = answer("""
+DumpSession(config=DumpConfig(dump_path="d", ranks=[0]))
+print(json.dumps([options()["enable_dump"], os.environ["DUMP_GE_GRAPH"]]))
+""", tmp_path, env={"RANK_ID": "1", "RANK_SIZE": "2"})
+    assert result == ["0", "2"]
+
+
+def test_every_iteration_of_tensors_is_warned_of_once(tmp_path):
+    _, stderr = answer("""
+DumpSession(dump_path="d", dump_step=None)
+DumpSession()
+print(1)
+""", tmp_path)
+    assert stderr.count("Every iteration is dumped") == 1
+    _, stderr = answer("""
+DumpSession(dump_path="e", dump_step="all", dump_data="stats")
+print(1)
+""", tmp_path)
+    assert "Every iteration is dumped" not in stderr
+
+
+def test_importing_the_package_imports_nothing_heavy(tmp_path):
+    done = run_python("""
+import sys
+import keras_npu_dump, keras_npu_dump.flags, keras_npu_dump.config, keras_npu_dump.collect
+from keras_npu_dump import DumpSession, apply
+print([name for name in ("tensorflow", "rich", "pandas", "google.protobuf") if name in sys.modules])
+""", tmp_path)
+    assert done.stdout.strip() == "[]"

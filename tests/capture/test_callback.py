@@ -1,0 +1,140 @@
+"""Does the journal count executions as the device does?
+
+The emulator counts what is really executed and names its folders by it; the journal
+only sees Keras's events. Both have to agree.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+import pytest
+
+from tests.conftest import run_command
+
+
+SCRIPT = pathlib.Path(__file__).with_name("fit_scenarios.py")
+
+
+def train(scenario, folder, steps="all", check=True):
+    """Runs a scenario; returns (journal by event, data_index of each training graph, stderr)."""
+    done = run_command([sys.executable, str(SCRIPT), scenario, steps], folder, check=check)
+    journal = collections.defaultdict(list)
+    for path in folder.glob("d/runs/*/iterations.jsonl"):
+        for line in path.read_text().splitlines():
+            entry = json.loads(line)
+            journal[entry["event"]].append(entry)
+    folders = {}
+    for path in sorted(folder.glob("d/2*/0/*train_function*/*")):
+        folders[(path.parent.name, int(path.name))] = sorted(
+            int(child.name) for child in path.iterdir() if child.name.isdigit())
+    by_model_id = [folders[key] for key in sorted(folders, key=lambda key: key[1])]
+    return journal, by_model_id, done.stderr
+
+
+def indices(journal, section=0):
+    return [entry["data_index"] for entry in journal["execution"] if entry["section"] == section]
+
+
+def iteration(journal, data_index, section=0):
+    return [(entry["fit"], entry["epoch"], entry["batch"]) for entry in journal["execution"]
+            if entry["data_index"] == data_index and entry["section"] == section]
+
+
+def test_counting_goes_on_across_epochs_and_fits_and_validation(tmp_path):
+    journal, folders, stderr = train("two_fits_with_validation", tmp_path, "0|5|8|13|23|30")
+    assert folders == [[0, 5, 8, 13, 23]]
+    assert indices(journal) == [0, 5, 8, 13, 23]
+    assert iteration(journal, 8) == [(0, 1, 2)]
+    assert iteration(journal, 13) == [(1, 0, 1)]
+    assert iteration(journal, 23) == [(2, 0, 5)]
+    assert all(entry["uncertain"] is None for entry in journal["execution"])
+    assert journal["count"][-1] == {"event": "count", "section": 0, "count": 24, "final": True}
+    assert "step 30 not reached, 24 executions ran" in stderr
+    assert "step 23" not in stderr
+
+
+def test_the_journal_knows_the_name_and_operators_of_the_graph(tmp_path):
+    journal, _, _ = train("two_callbacks", tmp_path, "0")
+    graph, = journal["graph"]
+    names = [path.name for path in tmp_path.glob("d/2*/0/*train_function*")]
+    assert names == [graph["name"]]
+    assert any(name.endswith("MatMul") for name in graph["operators"])
+    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    assert record["models"][0]["layers"] == ["dense"]
+    assert (record["status"], record["emulated"]) == ("ended", True)
+
+
+def test_compile_starts_again(tmp_path):
+    journal, folders, _ = train("compile_again", tmp_path)
+    assert folders == [list(range(6)), list(range(6))]
+    assert indices(journal, 0) == indices(journal, 1) == list(range(6))
+    assert [entry["reason"] for entry in journal["section"]] == ["start", "compile"]
+
+
+def test_every_model_has_its_own_count(tmp_path):
+    journal, folders, _ = train("two_models", tmp_path)
+    assert sorted(map(len, folders)) == [6, 12]
+    assert (len(indices(journal, 0)), len(indices(journal, 1))) == (12, 6)
+    assert iteration(journal, 6) == [(2, 0, 0)]
+
+
+def test_two_callbacks_in_one_fit_count_once(tmp_path):
+    journal, folders, _ = train("two_callbacks", tmp_path)
+    assert folders == [list(range(6))] and indices(journal) == list(range(6))
+    assert len(journal["fit"]) == 1
+
+
+def test_a_retraced_function_is_a_graph_of_its_own(tmp_path):
+    journal, folders, _ = train("retrace", tmp_path)
+    assert folders == [list(range(4)), list(range(3))]
+    corrected = journal["correct"][0]
+    assert (corrected["from_section"], corrected["data_index"]) == (0, 4)
+    assert [index for index in indices(journal, 0) if index != 4] == list(range(4))
+    assert indices(journal, 1) == list(range(3))
+    assert iteration(journal, 0, section=1) == [(1, 0, 0)]
+    names = [entry["name"] for entry in journal["graph"]]
+    assert len(set(names)) == 2
+
+
+def test_steps_per_execution_counts_executions_and_says_so(tmp_path):
+    journal, folders, _ = train("steps_per_execution", tmp_path)
+    assert folders == [list(range(6))] and indices(journal) == list(range(6))
+    assert iteration(journal, 4) == [(0, 1, 2)]
+    assert all("steps_per_execution=2" in entry["uncertain"] for entry in journal["execution"])
+
+
+def test_a_dataset_of_unknown_size_is_marked_after_its_first_end(tmp_path):
+    journal, _, _ = train("dataset_of_unknown_size", tmp_path)
+    marks = {entry["data_index"]: entry["uncertain"] for entry in journal["execution"]}
+    assert marks[0] is marks[1] is marks[2] is None
+    assert "unknown size" in marks[5]
+
+
+def test_an_interruption_inside_another_callback_is_marked(tmp_path):
+    journal, folders, _ = train("interrupted", tmp_path)
+    assert folders == [list(range(8))]
+    marks = {entry["data_index"]: entry["uncertain"] for entry in journal["execution"]}
+    assert marks[1] is None and "interrupted" in marks[5]
+
+
+def test_run_eagerly_is_told_and_counts_nothing(tmp_path):
+    journal, folders, stderr = train("run_eagerly", tmp_path)
+    assert folders == [] and not journal["execution"]
+    assert "run_eagerly=True" in stderr
+
+
+def test_a_killed_process_leaves_whole_lines(tmp_path):
+    journal, _, _ = train("killed", tmp_path, check=False)
+    assert indices(journal) == [0, 1, 2, 3]
+    assert not journal["count"]
+    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    assert (record["status"], record["ended"]) == ("running", None)
+
+
+@pytest.mark.parametrize("path", ["run.json", "iterations.jsonl"])
+def test_records_are_readable_by_their_owner_only(tmp_path, path):
+    train("two_callbacks", tmp_path, "0")
+    file = next(tmp_path.glob("d/runs/*/" + path))
+    assert file.stat().st_mode & 0o077 == 0
+    assert file.parent.stat().st_mode & 0o077 == 0

@@ -311,8 +311,10 @@ class Graph:
       ops: list of GraphOp.
       inputs, outputs: edges of the graph itself, mostly empty.
       attrs: by key.
+      lacks: what a poorer kind of file does not say, one sentence each; ()
+        for ge_proto.
     """
-    __slots__ = ("name", "ops", "inputs", "outputs", "attrs")
+    __slots__ = ("name", "ops", "inputs", "outputs", "attrs", "lacks")
 
     def __init__(self, name: str = "", ops: Iterable[GraphOp] = (),
                  attrs: Optional[Dict[str, Any]] = None,
@@ -322,6 +324,7 @@ class Graph:
         self.attrs = dict(attrs or {})
         self.inputs = list(inputs)
         self.outputs = list(outputs)
+        self.lacks = ()  # type: Tuple[str, ...]
 
     def __repr__(self) -> str:
         return "Graph(%s, %d operators)" % (self.name, len(self.ops))

@@ -3,32 +3,39 @@
 The text is GE's print of `ge.proto.ModelDef` (GE `graph_utils.cc`): the root
 graph first, its sub-graphs behind it. The reader streams: it holds one piece
 of the file and the operator at hand, whatever the file's size, and leaves out
-texts longer than MAX_LINE (weights, kernels).
+very long texts (weights, kernels), see `graph_pieces.py`.
 """
 from __future__ import annotations
 
 import os
 import re
-from typing import Any, Iterator, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import attr_value
+from keras_npu_dump.formats import graph_decode
+from keras_npu_dump.formats import graph_onnx
 from keras_npu_dump.formats import text
 from keras_npu_dump.formats.graph import Graph, GraphOp
+from keras_npu_dump.formats.graph_pieces import Pieces
 from keras_npu_dump.formats.graph_source import Memo, make_op
-from keras_npu_dump.formats.header import Path
+from keras_npu_dump.formats.header import Path, read_exactly
 
 HEAD_BYTES = 4096
-MAX_LINE = 1 << 20
-_CHUNK = 4 << 20
 # Descriptions kept for reuse; a file with more different ones gains nothing.
 _MAX_MEMO = 1 << 16
+_TAIL, _MAX_TAIL = 1 << 16, 1 << 24
+_MAX_LOOSE = 1 << 25
 
+# Values end at a blank, so that no text can be split in two ways: a pattern
+# that could would take for ever on a hostile file.
 _HEAD = re.compile(
-    rb'(?:\s|#[^\n]*\n|[a-z_]+\s*:\s*(?:"(?:[^"\\\n]|\\.)*"|[\w.+-]+))*'
-    rb'graph\s*:?\s*[{<]\s*(?:name\s*:\s*"((?:[^"\\\n]|\\.)*)")?')
-_NAME = re.compile(rb'  name: "(.*)"')
-_EDGE = re.compile(rb'  (input|output): "(.*)"')
+    rb'(?:\s|#[^\n]*\n|[a-z_]+\s*:\s*(?:"(?:[^"\\\n]|\\.)*"|[\w.+-]+)'
+    rb'(?=\s))*graph\s*:?\s*[{<]\s*'
+    rb'(?:name\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.)*)\'))?')
+_NODE = re.compile(rb"\s*node\s*:?\s*[{<]")
+# `graph {` on a line of its own, and two blanks in front of what follows.
+_AS_PRINTED = re.compile(rb"^graph \{\n(?:  \S|\}\n|$)", re.MULTILINE)
+_FIELD = re.compile(rb'  (name|input|output): "(.*)"')
 
 
 class GraphHead(NamedTuple):
@@ -41,6 +48,8 @@ class GraphHead(NamedTuple):
 def read_head(path: Path, dir_fd: Optional[int] = None) -> GraphHead:
     """Name of a file's first graph, from one read of HEAD_BYTES.
 
+    ge_onnx files have the name behind the operators: their end is read, too.
+
     Raises:
       FormatError: empty, or no graph text; also a name too long for the read.
       OSError: the file cannot be opened or read.
@@ -49,26 +58,41 @@ def read_head(path: Path, dir_fd: Optional[int] = None) -> GraphHead:
     try:
         head = os.read(fd, HEAD_BYTES)
         size = os.fstat(fd).st_size
+        # What GE prints, and nothing else, can be told without a pattern.
+        if head.startswith(b'graph {\n  name: "'):
+            end = head.find(b'"\n', 17)
+            if end > 0:
+                return GraphHead(text.to_text(head[17:end]), size)
+        if not head:
+            raise FormatError(path, "the file is empty", 0)
+        match = _HEAD.match(head)
+        if match is None:
+            raise FormatError(path, "expected the text of a graph, found %.40r"
+                              % head[:40], 0)
+        if match.lastindex:
+            return GraphHead(text.to_text(match.group(match.lastindex)), size)
+        if _NODE.match(head, match.end()):
+            return GraphHead(_name_at_end(fd, size), size)
     finally:
         os.close(fd)
-    # What GE prints, and nothing else, can be told without a pattern.
-    if head.startswith(b'graph {\n  name: "'):
-        end = head.find(b'"\n', 17)
-        if end > 0:
-            return GraphHead(text.to_text(head[17:end]), size)
-    if not head:
-        raise FormatError(path, "the file is empty", 0)
-    match = _HEAD.match(head)
-    if match is None:
-        raise FormatError(path, "expected the text of a graph, found %.40r"
-                          % head[:40], 0)
-    if match.group(1) is None:
-        rest = head[match.end():]
-        if not rest and size > len(head) or b"name" in rest.split(b"{")[0] \
-                and b"\n" not in rest.strip():
-            raise FormatError(path, "the graph's name is cut off", len(head))
-        return GraphHead("", size)
-    return GraphHead(text.to_text(match.group(1)), size)
+    rest = head[match.end():].lstrip()
+    if size > len(head) and b"\n" not in rest \
+            and (not rest or b"name".startswith(rest[:4])):
+        raise FormatError(path, "the graph's name is cut off", len(head))
+    return GraphHead("", size)
+
+
+def _name_at_end(fd: int, size: int) -> str:
+    """The name that an ONNX graph has behind its nodes; "" if none."""
+    end, tail = size, b""
+    while end > 0 and len(tail) < _MAX_TAIL:
+        start = max(0, end - _TAIL)
+        tail = os.pread(fd, end - start, start) + tail
+        name = graph_onnx.name_behind(tail)
+        if name is not None:
+            return name
+        end = start
+    return ""
 
 
 def read_graphs(path: Path) -> Iterator[Graph]:
@@ -84,11 +108,19 @@ def read_graphs(path: Path) -> Iterator[Graph]:
       OSError: the file cannot be opened or read.
     """
     graph = None  # type: Optional[Graph]
+    inner = []  # type: List[Graph]
     for kind, value in _events(path):
         if kind == "graph":
-            graph = Graph()
+            graph, inner, onnx = Graph(), [], False
         elif kind == "op":
             graph.ops.append(value)
+        elif kind == "node":
+            onnx = True
+            if value[1] is None:
+                graph.ops.append(value[0])
+            else:
+                value[1].name = value[1].name or value[0].name
+                inner.append(value[1])
         elif kind == "name":
             graph.name = value
         elif kind == "attr":
@@ -97,8 +129,14 @@ def read_graphs(path: Path) -> Iterator[Graph]:
             graph.inputs.append(value)
         elif kind == "output":
             graph.outputs.append(value)
+        elif kind == "whole":
+            yield value
         elif kind == "end":
+            if onnx:
+                graph.lacks = graph_onnx.lacks(graph.ops)
             yield graph
+            for subgraph in inner:
+                yield subgraph
 
 
 def iter_ops(path: Path) -> Iterator[Tuple[str, GraphOp]]:
@@ -115,78 +153,75 @@ def iter_ops(path: Path) -> Iterator[Tuple[str, GraphOp]]:
             name = value
         elif kind == "graph":
             name = ""
+        elif kind == "node":
+            op, subgraph = value
+            if not name:
+                name = read_head(path).name
+            if subgraph is None:
+                yield name, op
+            else:
+                for op in subgraph.ops:
+                    yield subgraph.name, op
+        elif kind == "whole":
+            for op in value.ops:
+                yield value.name, op
 
 
 def _events(path: Path) -> Iterator[Tuple[str, Any]]:
-    """("graph"|"name"|"op"|"attr"|"input"|"output"|"end", value) in order."""
+    """("graph"|"name"|"op"|"node"|"attr"|"input"|"output"|"end"|"whole",
+    value) in the order of the file."""
     path_text = os.fspath(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        for event in _scan(_Pieces(fd), path_text):
+        head = os.pread(fd, HEAD_BYTES, 0)
+        size = os.fstat(fd).st_size
+        if _HEAD.match(head) and not _AS_PRINTED.search(head) \
+                and size <= _MAX_LOOSE:
+            for graph in _loose(fd, size, path_text):
+                yield "whole", graph
+            return
+        for event in _scan(Pieces(fd), path_text):
             yield event
     finally:
         os.close(fd)
 
 
-class _Pieces:
-    """The file, piece by piece, without the inside of very long lines.
+def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
+    """Yields the parsed pieces of a ge_proto file, in its order.
 
-    `data` is what is at hand, `base` the position of data[0] in the file
-    (approximately, where long lines were left out before it).
+    ("graph", None) opens a graph, ("end", None) closes it; between them
+    ("op", Message) and the graph's own fields, e.g. ("attr", Message); behind
+    the graphs the model's own fields.
+
+    Raises:
+      FormatError, OSError: as `read_graphs`; also for ge_onnx files.
     """
-
-    def __init__(self, fd: int):
-        self.fd = fd
-        self.data = b""
-        self.base = 0
-        self.skipping = False  # inside a line that is being left out
-
-    def more(self, pos: int) -> bool:
-        """Drops data[:pos] and reads on; False at the end of the file."""
-        # Doubling keeps an operator larger than a piece linear.
-        chunk = os.read(self.fd, max(_CHUNK, len(self.data) - pos))
-        while chunk and self.skipping:
-            end = chunk.find(b"\n")
-            if end >= 0:
-                self.base += end
-                chunk = chunk[end:]
-                self.skipping = False
-                break
-            self.base += len(chunk)
-            chunk = os.read(self.fd, _CHUNK)
-        if not chunk:
-            return False
-        self.data = self._without_long_lines(self.data[pos:] + chunk)
-        self.base += pos
-        return True
-
-    def _without_long_lines(self, data: bytes) -> bytes:
-        parts = []
-        done = 0
-        probe = MAX_LINE
-        # A longer line covers one of the probes; only these are looked at.
-        while probe < len(data):
-            start = data.rfind(b"\n", done, probe) + 1 or done
-            end = data.find(b"\n", probe)
-            if end < 0:
-                end = len(data)
-                self.skipping = True
-            if end - start > MAX_LINE:
-                colon = data.find(b":", start, start + 200)
-                head = data[done:colon] if colon > 0 else data[done:start]
-                parts.append(head + b": " + attr_value.ELIDED.encode())
-                done = end
-            elif self.skipping:
-                self.skipping = False
-                break
-            probe = max(end, probe) + MAX_LINE
-        if not parts:
-            return data
-        parts.append(data[done:])
-        return b"".join(parts)
+    path_text = os.fspath(path)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for kind, value in _scan(Pieces(fd), path_text, raw=True):
+            yield kind, value
+    finally:
+        os.close(fd)
 
 
-def _scan(pieces: _Pieces, path: str) -> Iterator[Tuple[str, Any]]:
+def _loose(fd: int, size: int, path: str) -> Iterator[Graph]:
+    """Graphs of a file that is not laid out as GE prints it."""
+    data = read_exactly(fd, size, 0)
+    try:
+        message = text.parse(data)
+        for name, value in message:
+            if name == "graph" and isinstance(value, list):
+                if text.first(value, "node") is not None:
+                    yield graph_onnx.decode_graph(value)
+                else:
+                    yield graph_decode.decode_graph(value)
+    except text.TextError as error:
+        raise FormatError(path, error.reason, error.offset) from None
+
+
+def _scan(pieces: Pieces, path: str,
+          raw: bool = False) -> Iterator[Tuple[str, Any]]:
     pos = 0
     inside = False
     seen = False
@@ -207,46 +242,53 @@ def _scan(pieces: _Pieces, path: str) -> Iterator[Tuple[str, Any]]:
             yield "end", None
             pos += 2
             continue
-        line = data[pos:line_end] if line_end - pos < 4096 \
-            else data[pos:pos + 4096]
+        line = data[pos:min(line_end, pos + HEAD_BYTES)]
         if not inside and line == b"graph {":
             inside = seen = True
             yield "graph", None
             pos = line_end + 1
             continue
-        if data[line_end - 1:line_end] == b"{":
-            # An empty block has its end on the next line.
-            end = data.find(closing, max(line_end, searched))
-            if end < 0:
-                searched = max(line_end, len(data) - 5) - pos
-                what = "the end of the block %r" % line.decode(
-                    "utf-8", "backslashreplace").strip()
-                if not pieces.more(pos):
-                    break
-                pos = 0
-                continue
-            searched = 0
-            if inside:
-                if line == b"  op {":
-                    if len(memo) > _MAX_MEMO:
-                        memo = {}
-                    yield "op", make_op(data[line_end:end + 1], path,
-                                        pieces.base + line_end, memo)
-                elif line == b"  attr {":
-                    yield "attr", _attr(data, line_end, end, path,
-                                        pieces.base)
-            pos = end + len(closing)
-            continue
-        if inside:
-            match = _NAME.fullmatch(line)
-            if match is not None:
-                yield "name", text.to_text(match.group(1))
-            else:
-                match = _EDGE.fullmatch(line)
+        if data[line_end - 1:line_end] != b"{":
+            if raw:
+                for field in _parsed(data, pos, line_end, path, pieces.base):
+                    yield field
+            elif inside:
+                match = _FIELD.fullmatch(line)
                 if match is not None:
                     yield match.group(1).decode(), text.to_text(
                         match.group(2))
-        pos = line_end + 1
+            pos = line_end + 1
+            continue
+        # The search begins at the line's end: an empty block ends on the
+        # next line.
+        end = data.find(closing, max(line_end, pos + searched))
+        if end < 0:
+            searched = max(line_end, len(data) - 5) - pos
+            what = "the end of the block %r" % line.decode(
+                "utf-8", "backslashreplace").strip()
+            if not pieces.more(pos):
+                break
+            pos = 0
+            continue
+        searched = 0
+        where = pieces.base + line_end
+        if raw:
+            for field in _parsed(data, pos, end + len(closing), path,
+                                 pieces.base):
+                yield field
+        elif not inside:
+            pass
+        elif line == b"  op {":
+            if len(memo) > _MAX_MEMO:
+                memo = {}
+            yield "op", make_op(data[line_end:end + 1], path, where, memo)
+        elif line == b"  node {":
+            yield "node", _decoded(data, line_end, end, path, pieces.base,
+                                   graph_onnx.decode_node)
+        elif line == b"  attr {":
+            yield "attr", _decoded(data, line_end, end, path, pieces.base,
+                                   _attr)
+        pos = end + len(closing)
     if inside:
         what = "the end of a graph" if what.startswith("the text") else what
     elif seen and pos >= len(pieces.data):
@@ -255,16 +297,23 @@ def _scan(pieces: _Pieces, path: str) -> Iterator[Tuple[str, Any]]:
                       pieces.base + len(pieces.data))
 
 
-def _attr(data: bytes, start: int, end: int, path: str,
-          base: int) -> Tuple[str, Any]:
+def _parsed(data: bytes, start: int, end: int, path: str,
+            base: int) -> text.Message:
+    return _decoded(data, start, end, path, base, lambda message: message)
+
+
+def _decoded(data: bytes, start: int, end: int, path: str, base: int,
+             decode: Callable[[text.Message], Any]) -> Any:
     try:
-        block = text.parse(data, start, end)
-        key = text.first(block, "key", b"")
-        value = text.first(block, "value", [])
-        if not isinstance(key, bytes) or not isinstance(value, list):
-            raise text.TextError("an attribute without key and value", start)
-        return text.to_str(key), attr_value.decode_value(value)
+        return decode(text.parse(data, start, end))
     except text.TextError as error:
         raise FormatError(path, error.reason,
                           base + (error.offset or start)) from None
 
+
+def _attr(block: text.Message) -> Tuple[str, Any]:
+    key = text.first(block, "key", b"")
+    value = text.first(block, "value", [])
+    if not isinstance(key, bytes) or not isinstance(value, list):
+        raise text.TextError("an attribute without key and value", 0)
+    return text.to_str(key), graph_decode.decode_value(value)

@@ -11,7 +11,7 @@ import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import attr_value
+from keras_npu_dump.formats import graph_decode
 from keras_npu_dump.formats import text
 from keras_npu_dump.formats.graph import Desc, GraphOp
 
@@ -26,12 +26,6 @@ _DESC_HEAD = re.compile(
 _DIM = re.compile(rb"-?\d+")
 _LIST_TEXT = re.compile(rb'\n          s: "(.*)"(?=\n)')
 _DESC = re.compile(rb"\n    (input|output)_desc \{\n")
-
-# Fields of OpDef that occur more than once; the others are single.
-_REPEATED = frozenset((
-    "input_name", "src_name", "src_index", "dst_name", "dst_index",
-    "input_i", "output_i", "workspace", "workspace_bytes", "is_input_const",
-    "subgraph_name"))
 
 Memo = Dict[bytes, Desc]
 
@@ -99,7 +93,7 @@ class _Source:
             key = text.first(block, "key", b"")
             value = text.first(block, "value", [])
             if isinstance(key, bytes) and isinstance(value, list):
-                return text.to_str(key), attr_value.decode_value(value)
+                return text.to_str(key), graph_decode.decode_value(value)
             raise text.TextError("an attribute without key and value", start)
         except text.TextError as error:
             raise FormatError(self.path, error.reason,
@@ -143,9 +137,9 @@ class _Source:
             name = match.group(1).decode("ascii")
             quoted = match.group(2)
             value = _str(quoted) if quoted is not None \
-                else attr_value.plain(match.group(3).decode("ascii",
+                else graph_decode.plain(match.group(3).decode("ascii",
                                                             "replace"))
-            if name in _REPEATED:
+            if name in graph_decode.REPEATED_FIELDS:
                 fields.setdefault(name, []).append(value)
             else:
                 fields[name] = value

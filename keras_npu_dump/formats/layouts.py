@@ -21,7 +21,7 @@ from typing import Dict, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats.header import TensorEntry
+from keras_npu_dump.formats.message import TensorEntry
 
 CUBE = 16  # rows of a block, and C0 of 16-bit types
 

@@ -12,17 +12,13 @@ become digits, see `mapping.py`.
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Tuple
 
 _SANITISE = str.maketrans(" ./\\", "____")
 
 _MAX_DIGITS = 20  # of a 64-bit number
 _TIME_DIGITS = 16  # of microseconds since 1970, from 2001 to 2286
 
-# Ends of names that other tools leave beside dumps: the vendor's converter,
-# exception dumps, TensorFlow's debugger.
-_FOREIGN_ENDS = (".npy", ".npz", ".bin", ".pt", ".json", ".txt", ".pbtxt",
-                 ".log", ".pb", ".om", ".o", ".quant")
 _SLICE = re.compile(r"_lxslice([0-9]+)$")
 _SGT_GRAPH = re.compile(r"^.*sgt_graph_([0-9]+)_", re.DOTALL)
 
@@ -176,20 +172,25 @@ def classify(file_name: str) -> str:
       "graph" (a GE graph file) or "foreign" (exception dumps, converted
       files, anything else).
     """
-    if file_name == "mapping.csv":
-        return "mapping"
-    if is_digits(file_name):
-        return "digits"
-    if file_name.startswith("ge_") and parse_graph_name(file_name):
-        return "graph"
-    if file_name.endswith(_FOREIGN_ENDS):
-        return "foreign"
+    return classify_name(file_name)[0]
+
+
+def classify_name(file_name: str) -> Tuple[str, Optional[DumpName]]:
+    """`classify`, and what the name says where it is a dump's."""
+    # Nearly all files of a dump end in a digit or in csv; asking in this
+    # order spares them the other questions.
     name = parse_dump_name(file_name)
-    if name is None:
-        return "foreign"
-    if name.csv:
-        return "stats"
-    return "overflow" if name.op_type == "Opdebug" else "dump"
+    if name is not None:
+        if name[0] == "Opdebug":
+            return "overflow", name
+        return ("stats" if name[9] else "dump"), name
+    if file_name == "mapping.csv":
+        return "mapping", None
+    if is_digits(file_name):
+        return "digits", None
+    if file_name.startswith("ge_") and parse_graph_name(file_name):
+        return "graph", None
+    return "foreign", None
 
 
 class GraphName(NamedTuple):

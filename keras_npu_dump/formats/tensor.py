@@ -3,14 +3,14 @@
 `header.py` says what is in a file, `tensor_data.py` reads its values,
 `tensor_writer.py` writes one.
 """
-from keras_npu_dump.formats.header import (
-    KINDS, DumpHeader, OriginalOp, TensorEntry, read_header)
+from keras_npu_dump.formats.header import read_header
+from keras_npu_dump.formats.message import DumpHeader, OriginalOp, TensorEntry
 from keras_npu_dump.formats.tensor_data import (
     iter_blocks, read_array, read_bytes, read_file)
 from keras_npu_dump.formats.tensor_writer import Value, write_file
 
 __all__ = [
-    "KINDS", "DumpHeader", "OriginalOp", "TensorEntry", "Value",
+    "DumpHeader", "OriginalOp", "TensorEntry", "Value",
     "iter_blocks", "read_array", "read_bytes", "read_file", "read_header",
     "write_file",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import decode
 from keras_npu_dump.formats.header import (
-    DumpHeader, Path, TensorEntry, header_of, parse_header, read_exactly)
+    Path, header_of, parse_header, read_exactly)
+from keras_npu_dump.formats.message import DumpHeader, TensorEntry
 
 # Files up to this size are read whole, with their header.
 _WHOLE = 1 << 20

@@ -13,7 +13,8 @@ import numpy as np
 
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats import wire
-from keras_npu_dump.formats.header import OriginalOp, Path
+from keras_npu_dump.formats.header import Path
+from keras_npu_dump.formats.message import OriginalOp
 
 # Any non-zero address does; readers tell left-out tensors by address 0.
 _BASE_ADDRESS = 0x124080000000

@@ -107,7 +107,7 @@ def _single(value: float) -> bytes:
 
 # One token behind blanks: a word or number, a quoted text, or punctuation.
 _TOKEN = re.compile(
-    rb"(?:[ \t\r\n,;]|#[^\n]*)*"
+    rb"(?:[ \t\r\n,;]|#[^\n]*(?:\n|\Z))*"
     rb"(?:([A-Za-z_][\w.\-/\[\]]*)|(\"(?:[^\"\\\n]|\\.)*\"|"
     rb"'(?:[^'\\\n]|\\.)*')|([{}<>:])|([-+]?[\w.][\w.+\-]*)|\Z)", re.DOTALL)
 

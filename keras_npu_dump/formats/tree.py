@@ -21,6 +21,7 @@ _TIME = re.compile(r"[0-9]{12,14}$")
 _PARTS = re.compile(r"([0-9]+)")
 # No dump is deeper; a folder that contains itself by a mount would be.
 _MAX_DEPTH = 64
+_TYPE, _FILE, _LINK = 0o170000, 0o100000, 0o120000  # of st_mode
 
 
 class StepFolder(NamedTuple):
@@ -197,42 +198,35 @@ def list_files(folder) -> List[DumpFile]:
     """
     folder = os.fspath(folder)
     files = []
-    classify = names.classify
-    parse = names.parse_dump_name
+    classify = names.classify_name
     mapping = None  # type: Optional[Dict[str, str]]
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in sorted(os.listdir(fd)):
+            # By the folder's descriptor: the path is not resolved again.
             try:
-                size, kind = _stat(name, fd)
+                info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                form = info.st_mode & _TYPE
+                if form == _LINK:
+                    info = os.stat(name, dir_fd=fd)
+                    if info.st_mode & _TYPE == _FILE:
+                        files.append(DumpFile(name, info.st_size, None,
+                                              "link", name))
+                    continue
             except OSError:
                 continue  # gone since, or a link to nowhere
-            if kind == "dir":
+            if form != _FILE:
                 continue
+            kind, dump = classify(name)
             full_name = name
-            if kind == "file":
-                kind = classify(name)
-                if kind == "digits":
-                    if mapping is None:
-                        mapping = mapping_file.read_mapping(folder)
-                    full_name = mapping_file.resolve(name, mapping)
-                    kind = mapping_file.kind_of(name, mapping)
-            dump = None
-            if kind in ("dump", "stats", "overflow"):
-                dump = parse(full_name)
-            files.append(DumpFile(name, size, dump, kind, full_name))
+            if kind == "digits":
+                if mapping is None:
+                    mapping = mapping_file.read_mapping(folder)
+                full_name = mapping.get(name, name)
+                kind = mapping_file.kind_of(name, mapping)
+                if kind != "digits":
+                    dump = names.parse_dump_name(full_name)
+            files.append(DumpFile(name, info.st_size, dump, kind, full_name))
     finally:
         os.close(fd)
     return files
-
-
-def _stat(name: str, fd: int) -> Tuple[int, str]:
-    info = os.stat(name, dir_fd=fd, follow_symlinks=False)
-    form = info.st_mode & 0o170000
-    if form == 0o040000:
-        return 0, "dir"
-    if form == 0o120000:
-        return os.stat(name, dir_fd=fd).st_size, "link"
-    if form != 0o100000:
-        return 0, "dir"  # sockets and devices are not data
-    return info.st_size, "file"

@@ -1,16 +1,22 @@
-"""Attribute values of GE's graph text, from parsed blocks to Python."""
+"""From parsed blocks of GE's graph text to attributes, operators, graphs."""
 from __future__ import annotations
 
 from typing import Any, Dict, Optional
 
 from keras_npu_dump.formats import text
 from keras_npu_dump.formats.graph import (
-    AttrList, DataType, Desc, NamedAttrs, Other, TensorAttr)
+    AttrList, DataType, Desc, Graph, GraphOp, NamedAttrs, Other, TensorAttr)
 
 # What stands where a text was too long to be read (see graph_source.py).
 ELIDED = "ELIDED_TEXT"
 
 _LIST_KIND = "VT_LIST_"
+
+# Fields of OpDef that occur more than once; the others are single.
+REPEATED_FIELDS = frozenset((
+    "input_name", "src_name", "src_index", "dst_name", "dst_index",
+    "input_i", "output_i", "workspace", "workspace_bytes", "is_input_const",
+    "subgraph_name"))
 
 
 def decode_value(message: text.Message) -> Any:
@@ -51,6 +57,42 @@ def decode_desc(message: text.Message) -> Desc:
         elif not isinstance(value, list):
             desc.fields[name] = plain(value)
     return desc
+
+
+def decode_op(message: text.Message) -> GraphOp:
+    """GraphOp of an OpDef block that is parsed already."""
+    op = GraphOp(attrs=decode_attrs(message))
+    for name, value in message:
+        if name == "input_desc" or name == "output_desc":
+            descs = op.input_descs if name == "input_desc" else op.output_descs
+            descs.append(decode_desc(_block(value)))
+        elif isinstance(value, list):
+            continue
+        elif name == "name":
+            op.name = text.to_str(_bytes(value))
+        elif name == "type":
+            op.type = text.to_str(_bytes(value))
+        elif name == "input":
+            op.inputs.append(text.to_str(_bytes(value)))
+        elif name in REPEATED_FIELDS:
+            op.fields.setdefault(name, []).append(plain(value))
+        else:
+            op.fields[name] = plain(value)
+    return op
+
+
+def decode_graph(message: text.Message) -> Graph:
+    """Graph of a GraphDef block that is parsed already."""
+    graph = Graph(attrs=decode_attrs(message))
+    for name, value in message:
+        if name == "op":
+            graph.ops.append(decode_op(_block(value)))
+        elif name == "name":
+            graph.name = text.to_str(_bytes(value))
+        elif name == "input" or name == "output":
+            edges = graph.inputs if name == "input" else graph.outputs
+            edges.append(text.to_str(_bytes(value)))
+    return graph
 
 
 def plain(value: Any) -> Any:

@@ -55,6 +55,13 @@ def _parser() -> argparse.ArgumentParser:
     collect.add_argument("--keyword", action="append", default=None, metavar="WORD",
                          help="search the graphs for this word, as the vendor's procedure does;"
                          " may be repeated (default: Iterator)")
+    collect.add_argument("--role", metavar="ROLE",
+                         help="only graphs of this role: train, eval, predict, iterator, init")
+    collect.add_argument("--output", metavar="FILE",
+                         help="where the manifest goes (default: manifest.json in the dump folder)")
+    collect.add_argument("--verify", action="store_true", help="open every dump file")
+    collect.add_argument("--budget", type=int, default=20000, metavar="FILES",
+                         help="how many dump files to open otherwise (default: 20000)")
     return parser
 
 
@@ -68,20 +75,27 @@ def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int],
 
 def _collect(options: argparse.Namespace) -> int:
     from keras_npu_dump.collect import collect
-    keywords = tuple(options.keyword) if options.keyword else ("Iterator",)
-    manifest = collect(options.path, graphs=tuple(options.graphs), keywords=keywords)
-    _print(manifest, options.json)
+    from keras_npu_dump.report.manifest_table import print_manifest
+    from keras_npu_dump.report.progress import Progress
+    with Progress() as progress:
+        manifest = collect(
+            options.path, graphs=tuple(options.graphs),
+            keywords=tuple(options.keyword or ("Iterator",)), role=options.role,
+            output=options.output, verify=options.verify, budget=options.budget,
+            progress=progress)
+    if options.json:
+        _print_json(manifest.to_json())
+    else:
+        print_manifest(manifest)
+    if manifest.empty:
+        return 2  # nothing here is ours: the path is wrong, not the run
     return 1 if manifest.errors else 0
 
 
-def _print(manifest: Any, as_json: bool) -> None:
-    if as_json:
-        json.dump(manifest.to_json(), sys.stdout, indent=1)
-        sys.stdout.write("\n")
-        sys.stdout.flush()
-    else:
-        from keras_npu_dump.report.manifest_table import print_manifest
-        print_manifest(manifest)
+def _print_json(document: Any) -> None:
+    json.dump(document, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
 
 
 RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
@@ -132,7 +146,11 @@ def _run(arguments: List[str]) -> int:
     if outcome.error is not None:
         raise outcome.error
     if outcome.capture is not None and outcome.capture.final is not None:
-        _print(outcome.capture.final, bool(values.json))
+        if values.json:
+            _print_json(outcome.capture.final.to_json())
+        else:
+            from keras_npu_dump.report.manifest_table import print_manifest
+            print_manifest(outcome.capture.final, after_training=True)
     return outcome.status
 
 

@@ -191,4 +191,5 @@ def _print_traceback() -> None:
     kind, value, trace = sys.exc_info()
     while trace is not None and trace.tb_frame.f_globals.get("__name__") != "__main__":
         trace = trace.tb_next
-    sys.excepthook(kind, value, trace)  # type: ignore[arg-type]
+    if value is not None:
+        sys.excepthook(kind, value.with_traceback(trace), trace)  # type: ignore[arg-type]

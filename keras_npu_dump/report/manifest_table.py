@@ -3,23 +3,30 @@
 The words that users grep out of training logs (loss, step, time, FPS, accuracy) are
 avoided: `run` prints this after the training's own output.
 """
+import re
 from typing import Any, List
 
 from keras_npu_dump.report.sizes import human_bytes, plural
 from keras_npu_dump.report.tables import print_text, render_table
 
 MAX_EXECUTIONS = 40
+GREPPED = re.compile("loss|step|time|fps|accuracy", re.IGNORECASE)
 
 STYLES = (("exact", "green"), ("content", "green"), ("guess", "bold red"), ("error:", "bold red"),
           ("warning:", "yellow"))
 
 
-def manifest_text(manifest: Any) -> str:
-    """The training pairs in full, the other graphs in a line each, then the problems."""
+def manifest_text(manifest: Any, after_training: bool = False) -> str:
+    """The training pairs in full, the other graphs in a line each, then the problems.
+
+    Args:
+      manifest: what `collect` returned.
+      after_training: leave out evidence with words that are grepped from training logs.
+    """
     training = [position for positions in manifest.training.values() for position in positions]
     parts = ["Dump folder: %s" % manifest.dump_path]
     for position in training:
-        parts.append(_pair_text(manifest, manifest.pairs[position]))
+        parts.append(_pair_text(manifest, manifest.pairs[position], after_training))
     others = [pair for position, pair in enumerate(manifest.pairs) if position not in training]
     if others:
         parts.append(_others_text(others, bool(training)))
@@ -30,11 +37,11 @@ def manifest_text(manifest: Any) -> str:
     return "\n\n".join(parts)
 
 
-def print_manifest(manifest: Any) -> None:
-    print_text(manifest_text(manifest), STYLES)
+def print_manifest(manifest: Any, after_training: bool = False) -> None:
+    print_text(manifest_text(manifest, after_training), STYLES)
 
 
-def _pair_text(manifest: Any, pair: Any) -> str:
+def _pair_text(manifest: Any, pair: Any, after_training: bool) -> str:
     graph = next((one for one in manifest.graphs if one.file == pair.graph), None)
     size = "" if graph is None else " (%s%s)" % (
         human_bytes(graph.bytes),
@@ -45,9 +52,11 @@ def _pair_text(manifest: Any, pair: Any) -> str:
     lines = [
         "Training graph  %s" % ("unknown" if graph is None or graph.name is None else graph.name),
         "  graph file    %s%s" % (pair.graph, size),
-        "  belongs       %s: %s" % (pair.confidence, "; ".join(pair.evidence)),
         "  where         %s" % ", ".join(where),
+        "  confidence    %s" % pair.confidence,
     ]
+    lines += ["    - " + text for text in pair.evidence
+              if not (after_training and GREPPED.search(text))]
     rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]
     table = render_table(("data_index", "which batch", "files", "size", "dump data"), rows,
                          right=(0, 2, 3))

@@ -1,0 +1,160 @@
+"""What does the command line say to good and to bad input?"""
+import json
+import os
+import sys
+
+import pytest
+
+from tests.conftest import ROOT, run_command
+
+COMMAND = [sys.executable, "-m", "keras_npu_dump"]
+
+
+def run(folder, *arguments, **kwargs):
+    return run_command(COMMAND + list(arguments), folder, check=False, **kwargs)
+
+
+def left_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+SCRIPT = """
+import sys
+import npu_device
+print("started", sys.argv[1:])
+npu_device.open()
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+# Every rule of GE's check of the dump options (dump_properties.cc), as a user would break it.
+@pytest.mark.parametrize("options, part", [
+    (["--data_dump_step=3-3"], "a < b"),
+    (["--data_dump_step=5-3"], "3-5"),
+    (["--data_dump_step=1-2-3"], "items like 5"),
+    (["--data_dump_step=0||5"], "items like 5"),
+    (["--data_dump_step=0|"], "items like 5"),
+    (["--data_dump_step=-1"], "items like 5"),
+    (["--data_dump_step= 1"], "blanks"),
+    (["--data_dump_step=0,5"], "not with commas"),
+    (["--data_dump_step=2147483648"], "2147483647"),
+    (["--data_dump_step=" + "|".join(str(2 * i) for i in range(101))], "at most 100"),
+    (["--data_dump_step=abc"], "items like 5"),
+    (["--data_dump_mode=both"], "input|output|all"),
+    (["--data_dump_data=tensors"], "tensor|stats"),
+    (["--over_dump", "--data_dump_flag"], "data_dump_flag and over_dump"),
+    (["--over_dump=/x/over"], "over_dump_path"),
+    (["--over_dump", "--over_dump_mode=some"], "aicore_overflow"),
+    (["--data_dump_path=train.py"], "not a folder"),
+    (["--data_dump_path=train.py/below"], "not a folder"),
+    (["--data_dump_flag=perhaps"], "true or false"),
+    (["--data_dump_ranks=x"], "rank numbers"),
+    (["--data_dump_min_free_gb=much"], "gigabytes"),
+    (["--no_such_flag"], "no_such_flag"),
+    (["--flagfile=missing.flags"], "missing.flags"),
+])
+def test_bad_options_are_one_message_and_status_2(tmp_path, script, options, part):
+    done = run(tmp_path, "run", "--emulate", *(options + ["train.py"]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert part in done.stderr and "Traceback" not in done.stderr
+    assert done.stderr.count("keras-npu-dump:") == 1
+    assert left_in(tmp_path) == ["train.py"]  # nothing half done
+
+
+@pytest.mark.parametrize("arguments, part", [
+    (["run", "missing.py"], "does not exist"),
+    (["run", "--emulate", "missing.py"], "does not exist"),
+    (["run", "."], "is a folder"),
+    (["run"], "SCRIPT"),
+    (["run", "train.py"], "--emulate"),
+    (["collect", "missing"], "does not exist"),
+    (["collect", "train.py"], "folder"),
+    (["collect"], "PATH"),
+    (["collect", ".", "--role=driver"], "train"),
+    (["frobnicate"], "frobnicate"),
+    ([], "COMMAND"),
+])
+def test_wrong_usage_is_status_2(tmp_path, script, arguments, part):
+    done = run(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert part in done.stderr and "Traceback" not in done.stderr
+    assert left_in(tmp_path) == ["train.py"]
+
+
+def test_an_empty_folder_is_a_problem_with_its_cause(tmp_path):
+    done = run(tmp_path, "collect", ".", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert document["pairs"] == []
+    assert {one["code"] for one in document["problems"]} == {"not-dumped", "no-run"}
+    assert left_in(tmp_path) == []
+
+
+def test_a_run_that_dumped_nothing_says_why(tmp_path, script):
+    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "train.py")
+    assert done.returncode == 0  # the script's own
+    done = run(tmp_path, "collect", "d", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [run["status"] for run in document["runs"] if "status" in run] in ([], ["ended"])
+    problem = document["problems"][0]
+    assert problem["code"] == "not-dumped" and "execut" in problem["message"]
+
+
+def test_help_and_version(tmp_path):
+    for arguments in (["--help"], ["run", "--help"], ["collect", "--help"], ["--version"]):
+        done = run(tmp_path, *arguments)
+        assert done.returncode == 0 and done.stdout
+    assert "data_dump_step" in run(tmp_path, "run", "--help").stdout
+
+
+def test_everything_from_the_script_on_is_its_own(tmp_path, script):
+    done = run(tmp_path, "run", "--emulate", "--data_dump_flag=False", "train.py",
+               "--data_dump_step=7", "--emulate", "--", "-x")
+    assert "started ['--data_dump_step=7', '--emulate', '--', '-x']" in done.stdout
+    assert left_in(tmp_path) == ["train.py"]
+
+
+@pytest.mark.parametrize("code, status", [
+    ("import sys; sys.exit(7)", 7), ("import sys; sys.exit('bad')", 1), ("raise KeyError(1)", 1),
+    ("pass", 0), ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143)])
+def test_the_scripts_status_comes_through(tmp_path, code, status):
+    (tmp_path / "train.py").write_text(
+        "import npu_device\nnpu_device.open()\ndef f():\n    %s\nf()\n" % code)
+    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "train.py")
+    assert done.returncode == status
+    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    assert record["status"] == ("failed" if status else "ended")
+    if "KeyError" in code:
+        trace = done.stderr[done.stderr.index("Traceback"):].splitlines()
+        files = [line.strip() for line in trace if line.strip().startswith("File")]
+        assert files == ['File "train.py", line 5, in <module>', 'File "train.py", line 4, in f']
+
+
+def test_json_has_stdout_for_itself(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import os, npu_device\nnpu_device.open()\nprint('from python')\n"
+        "os.system('echo from a child')\n")
+    done = run(tmp_path, "run", "--emulate", "--json", "--data_dump_path=d", "train.py")
+    assert json.loads(done.stdout)["schema"] == "keras_npu_dump.manifest/1"
+    assert "from python" in done.stderr and "from a child" in done.stderr
+
+
+def test_a_conflict_with_the_script_is_one_message_and_status_2(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import npu_device\nnpu_device.global_options().dump_config.dump_step = '7'\n"
+        "npu_device.open()\nprint('trained')\n")
+    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "--data_dump_step=3", "train.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'7'" in done.stderr and "'3'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_package_names_no_path_of_this_machine():
+    for path in (ROOT / "keras_npu_dump").rglob("*.py"):
+        assert os.path.dirname(str(ROOT)) + os.sep not in path.read_text(encoding="utf-8")

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from typing import Iterable, List, Optional, Sequence, Set
+from typing import Iterable, List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.build_graph import BuildGraph
+from keras_npu_dump.collect.evidence import Unit
 from keras_npu_dump.collect.iterations import Trained
 from keras_npu_dump.collect.problems import INFO, Problems
 from keras_npu_dump.collect.records import Run, Section, parse_steps
@@ -17,11 +18,13 @@ _MANY = 50
 
 
 def check_run(run: Run, session: Optional[Session], trained: Sequence[Trained],
-              graphs: Sequence[BuildGraph], faulty: Set[str], problems: Problems) -> None:
+              unpaired: Sequence[Unit], graphs: Sequence[BuildGraph], faulty: Set[str],
+              problems: Problems) -> None:
     """What a run asked for and did not get.
 
     Args:
       session: the run's dump folders, None where it left none.
+      unpaired: units of the session that have no graph; they may be anything's.
       trained: the run's training graphs that have dump folders.
       graphs: Build graphs that may be the run's, read where their role is train.
       faulty: folders with empty or cut off files.
@@ -46,18 +49,22 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Trained],
         if not expected:
             continue
         one = by_section.get(section.number)
-        have = set() if one is None else set(one.indices)
+        units = ([match.unit for match in one.matches] if one is not None else list(unpaired))
+        if any(folder.data_index is None for unit in units for folder in unit.folders):
+            # Without that level the files of all executions lie together.
+            continue
+        have = {index for unit in units for index in unit.indices}
         gone = [index for index in expected if index not in have]
         if gone and session is not None:
             missing += len(gone)
-            cause, hint = _cause(run, one, gone, graphs, faulty, wrong_layers)
+            cause, hint = _cause(run, session, one, graphs, faulty, wrong_layers)
             name = section.graph_name or (one.graph.name if one else "the training graph")
             for index in gone[:_MANY]:
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
                              "%s" % (index, name, cause), hint=hint,
                              path=run.folder if one is None else one.matches[0].unit.folders[0].path)
     if session is None and any(section.executions for section in run.sections):
-        cause, hint = _cause(run, None, [], graphs, faulty, wrong_layers)
+        cause, hint = _cause(run, None, None, graphs, faulty, wrong_layers)
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause), hint=hint, path=run.folder)
 
@@ -98,8 +105,9 @@ def _first(asked: StepSet, limit: int) -> List[int]:
     return found
 
 
-def _cause(run: Run, one: Optional[Trained], gone: List[int], graphs: Sequence[BuildGraph],
-           faulty: Set[str], wrong_layers: bool):
+def _cause(run: Run, session: Optional[Session], one: Optional[Trained],
+           graphs: Sequence[BuildGraph], faulty: Set[str],
+           wrong_layers: bool) -> Tuple[str, Optional[str]]:
     """(cause, hint) of steps that ran and left nothing."""
     if wrong_layers:
         return "no operator has a name of dump_layer", None
@@ -111,7 +119,8 @@ def _cause(run: Run, one: Optional[Trained], gone: List[int], graphs: Sequence[B
             return ("the device was opened without dump (the graph's options say enableDump 0): "
                     "settings came after npu_device.open()",
                     "apply the settings before npu_device.open(), or use keras-npu-dump run")
-    if one is not None and one.reloaded():
+    names = [graph.name for graph in graphs if graph.role == "train"]
+    if (one is not None and one.reloaded()) or len(set(names)) < len(names):
         return "the graph was built again and counted from 0 anew", None
     if faulty:
         return "the disk was full, or writing broke off: files before it are empty or cut off", (
@@ -126,9 +135,9 @@ def _cause(run: Run, one: Optional[Trained], gone: List[int], graphs: Sequence[B
                 "apply the settings before npu_device.open(), or use keras-npu-dump run")
     if run.ended is None:
         return "the process was ended before the files were written", None
-    if one is None:
-        return ("no folder of the training graph is there; the device may have been opened before "
-                "the settings were made",
+    if session is None:
+        return ("no folder of any graph is there; the device may have been opened before the "
+                "settings were made",
                 "apply the settings before npu_device.open(), or use keras-npu-dump run")
     return "cause unknown", "look for disk and dump errors in the device's log of that time"
 

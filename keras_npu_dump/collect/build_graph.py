@@ -119,6 +119,14 @@ class BuildGraph:
         """The name of its folder, as the device writes it (runtime dump_task.h)."""
         return None if self.name is None else sanitise(self.name)
 
+    def is_called(self, name: Optional[str]) -> bool:
+        """The graph has this name, or this name with the id that some versions append."""
+        if not name or not self.name:
+            return False
+        head, _, tail = self.name.rpartition("_")
+        return self.name == name or (head == name and tail.isdigit()
+                                     and self.graph_id in (None, int(tail)))
+
     def read_body(self, cache: Dict[Any, Body]) -> Optional[Body]:
         """Reads the file once; equal files of several ranks are read once for all."""
         if self.body is None and self.error is None:

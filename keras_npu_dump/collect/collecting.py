@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 
 from keras_npu_dump.collect import asked, completeness, iterations
 from keras_npu_dump.collect.build_graph import BuildGraph
-from keras_npu_dump.collect.evidence import Context, keyword_hits
+from keras_npu_dump.collect.evidence import DEFAULT_KEYWORDS, Context, keyword_hits
 from keras_npu_dump.collect.graph_files import find_graph_files
 from keras_npu_dump.collect.headers import HeaderCache
 from keras_npu_dump.collect.iterations import Trained
@@ -25,7 +25,7 @@ from keras_npu_dump.formats.tree import numeric_key
 Progress = Callable[[str, int, Optional[int]], None]
 
 
-def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = ("Iterator",),
+def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEFAULT_KEYWORDS,
             role: Optional[str] = None, output: Optional[str] = None, verify: bool = False,
             budget: int = 20000, run_id: Optional[str] = None,
             progress: Optional[Progress] = None, write: bool = True) -> Manifest:
@@ -140,7 +140,9 @@ class _Job:
         for session in self.sessions:
             trained = [Trained(matches) for one, matches in self.pairs
                        if one is session and matches[0].graph.role == "train"]
-            iterations.assign_sections(trained, session.run)
+            unpaired = [match.unit for match in self.matches
+                        if match.graph is None and match.unit.session is session]
+            iterations.assign_sections(trained, unpaired, session.run, self.graphs)
             self.trained[id(session)] = sorted(trained, key=iterations.training_order)
 
     def check(self, budget: Optional[int], narrow: bool, progress: Optional[Progress]) -> None:
@@ -191,7 +193,9 @@ class _Job:
             for graph in own:
                 if graph.role == "train" and not trained:
                     self.context.body(graph)
-            asked.check_run(run, session, trained, own, faulty, self.problems)
+            unpaired = [match.unit for match in self.matches
+                        if match.graph is None and match.unit.session is session]
+            asked.check_run(run, session, trained, unpaired, own, faulty, self.problems)
             for one in trained:
                 asked.check_unasked(run.asked, one, self.problems)
         for session in latest:
@@ -314,7 +318,7 @@ class _Job:
             graph_id=graph.graph_id, name=graph.name, dump_name=graph.dump_name,
             subgraphs=None if body is None else body.names[1:],
             op_count=None if body is None else body.op_count, role=graph.role,
-            has_iterator=None if body is None else bool(keyword_hits(graph, ("Iterator",))),
+            has_iterator=None if body is None else bool(keyword_hits(graph, DEFAULT_KEYWORDS)),
             bytes=graph.file.size)
 
     def _relative(self, path: str) -> str:

@@ -23,9 +23,13 @@ FOR, AGAINST, EXCLUDED, SHOWN = "for", "against", "excluded", "shown"
 
 # Below this share of known operators the files are another graph's.
 SAME_OPERATORS = 0.8
-# A pair by content alone wants nearly every operator, both ways.
-ALL_OPERATORS = 0.98
+# A pair by content alone also wants most of the graph's operators to have files,
+# and hardly a file of an operator that the graph does not have.
 MOST_OPERATORS = 0.8
+FEW_STRANGE = 0.02
+
+# The word that the vendor's procedure looks for.
+DEFAULT_KEYWORDS = ("Iterator",)
 
 _FUNCTION = re.compile(r"__(?:inference|forward|backward)_(.+?)_(\d+)(?:_(\d+))?$")
 _DEFAULT = re.compile(r"(.*?)(\d{14})(?:_(\d+))?((?:_sub_\d+_[A-Za-z].*)?)$")
@@ -55,6 +59,11 @@ class Unit:
         return min(times) / 1e6 if times else None
 
     @property
+    def allowance(self) -> int:
+        """Files of unknown operators that are forgiven in a pair by content."""
+        return int(FEW_STRANGE * len(self.operators))
+
+    @property
     def label(self) -> str:
         parts = [self.session.label, self.model_name or "?"]
         return "/".join(parts + ([] if self.model_id is None else [str(self.model_id)]))
@@ -68,6 +77,7 @@ class Evidence:
     verdict: str
     text: str
     value: float = 1.0
+    strange: int = 0
 
 
 @dataclasses.dataclass
@@ -79,6 +89,11 @@ class Context:
     keywords: Sequence[str]
     bodies: Dict[Any, Any]
     headers: "headers.HeaderCache"
+
+    @property
+    def keywords_given(self) -> bool:
+        """Somebody chose the keywords: they decide where nothing else does."""
+        return tuple(self.keywords) != DEFAULT_KEYWORDS
 
     def body(self, graph: BuildGraph):
         return graph.read_body(self.bodies)
@@ -187,7 +202,8 @@ def operators(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evide
     share = known / len(unit.operators)
     text = "operators: %d of the %d that have files are in the graph" % (
         known, len(unit.operators))
-    return Evidence("operators", FOR if share >= SAME_OPERATORS else AGAINST, text, share)
+    return Evidence("operators", FOR if share >= SAME_OPERATORS else AGAINST, text, share,
+                    len(unit.operators) - known)
 
 
 @rule("coverage")
@@ -266,7 +282,7 @@ def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
     """The executions that the journal counted against the data_index folders."""
     section = section_of(unit.session, graph)
     if section is None:
-        return None
+        return _others_journal(unit, graph, context)
     expected, found = sorted(section.executions), unit.indices
     if not found:
         return None
@@ -283,6 +299,17 @@ def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
         _short(expected), _short(found)))
 
 
+def _others_journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
+    own = unit.session.run
+    if own is None or not any(section.graph_name for section in own.sections):
+        return None
+    for run in context.runs:
+        if run is not own and any(graph.is_called(one.graph_name) for one in run.sections):
+            return Evidence("journal", EXCLUDED, "journal: %s was counted by the run %s" % (
+                graph.name, run.run_id))
+    return None
+
+
 @rule("record-operators")
 def record_operators(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """The compute operators of the traced function, as the run record keeps them."""
@@ -292,7 +319,8 @@ def record_operators(unit: Unit, graph: BuildGraph, context: Context) -> Optiona
         return None
     names = body.names_of_operators()
     for section in run.sections:
-        if not section.operators or (section.graph_name and section.graph_name != graph.name):
+        named = graph.is_called(section.graph_name)
+        if not section.operators or (section.graph_name and not named):
             continue
         have = sum(1 for name in section.operators if name in names)
         share = have / len(section.operators)
@@ -300,7 +328,7 @@ def record_operators(unit: Unit, graph: BuildGraph, context: Context) -> Optiona
             have, len(section.operators))
         if share >= SAME_OPERATORS:
             return Evidence("record-operators", FOR, text, share)
-        if section.graph_name:
+        if named:
             return Evidence("record-operators", AGAINST, text, share)
     return None
 
@@ -330,12 +358,9 @@ def keyword_hits(graph: BuildGraph, keywords: Sequence[str]) -> List[Tuple[str, 
 
 
 def section_of(session: Session, graph: BuildGraph) -> Optional[Section]:
-    """The journal's section that counted this graph, by its name or by being the only one."""
-    run = session.run
-    if run is None or not run.sections:
-        return None
-    for section in run.sections:
-        if section.graph_name is not None and section.graph_name == graph.name:
+    """The journal's section that counted this graph, by the function's name."""
+    for section in (session.run.sections if session.run is not None else ()):
+        if graph.is_called(section.graph_name):
             return section
     return None
 

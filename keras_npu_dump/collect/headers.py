@@ -9,10 +9,11 @@ from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.dtypes import dtype_name
 from keras_npu_dump.formats.header import read_header
-from keras_npu_dump.formats.stats import read_stats
+from keras_npu_dump.formats.stats import parse_stats
 
 # Files of one unit that are opened to compare its shapes with a graph's.
 SAMPLE = 8
+_MAX_STATS = 64 << 20
 
 Tensors = List[Tuple[str, Tuple[int, ...]]]
 
@@ -104,8 +105,14 @@ def read_content(folder: DumpFolder, position: int) -> Content:
 
 
 def _stats(path: str) -> Content:
+    with open(path, "rb") as stream:
+        data = stream.read(_MAX_STATS)
     inputs, outputs = [], []  # type: Tuple[Tensors, Tensors]
-    for row in read_stats(path):
+    rows = parse_stats(data, path)
+    if not data.endswith(b"\n"):
+        # Cells may be complete to the eye; every row is written with its line end.
+        raise FormatError(path, "the last row is cut off", len(data))
+    for row in rows:
         shape = (-2,) if row["shape"] is None else row["shape"]
         (inputs if row["io"] == "Input" else outputs).append((row["data_type"], shape))
     return Content(inputs, outputs)

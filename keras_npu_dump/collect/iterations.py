@@ -1,9 +1,10 @@
 """Ties data_index folders to Keras iterations through the journal's sections."""
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from keras_npu_dump.collect.evidence import SAME_OPERATORS
+from keras_npu_dump.collect.build_graph import BuildGraph
+from keras_npu_dump.collect.evidence import SAME_OPERATORS, Unit
 from keras_npu_dump.collect.pairing import Match
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run, Section
@@ -41,37 +42,67 @@ class Trained:
         return later
 
 
-def assign_sections(trained: Sequence[Trained], run: Optional[Run]) -> None:
+def assign_sections(trained: Sequence[Trained], unpaired: Sequence[Unit], run: Optional[Run],
+                    graphs: Sequence[BuildGraph]) -> None:
     """Gives each training graph of one session its section of the journal.
 
     By the function's name; by its operators; what is left in order, since
     sections, graph files and model ids are all numbered as functions appear.
+    `unpaired` are units of the session without a graph: each may be a section.
     """
     if run is None:
         return
-    free = list(run.sections)
-    for test in (_same_name, _same_operators):
-        for one in trained:
-            if one.section is None:
-                fits = [section for section in free if test(section, one)]
-                if len(fits) > 1:
-                    exact = [section for section in fits
-                             if sorted(section.executions) == one.indices]
-                    fits = exact or fits
-                if fits:
-                    one.section = fits[0]
-                    free.remove(fits[0])
-    # A section that names another graph is not up for grabs.
-    free = [section for section in free if section.graph_name is None]
-    rest = sorted((one for one in trained if one.section is None), key=training_order)
+    trained = sorted(trained, key=training_order)
+    free = _assign(trained, list(run.sections), _same_name)
+    free = _without_named(free, run, graphs)
+    free = _assign(trained, free, _same_operators)
+    rest = [one for one in trained if one.section is None]
     reached = [section for section in free if section.executions] or free
-    if len(rest) == len(reached):
-        free = reached
-    for one, section in zip(rest, free):
-        one.section = section
+    slots = rest + [unit for unit in unpaired]  # type: List[Union[Trained, Unit]]
+    slots.sort(key=_load_order)
+    if len(slots) != len(reached):
+        slots = list(rest)
+    for one, section in zip(slots, reached):
+        if isinstance(one, Trained):
+            one.section = section
 
 
-def training_order(one: Trained):
+def _assign(trained: Sequence[Trained], free: List[Section],
+            test: Callable[[Section, Trained], bool]) -> List[Section]:
+    """Ties what fits one to one, or what fits several and has the same folders.
+    Returns the sections that are left."""
+    for narrow in (True, False):
+        for one in trained:
+            fits = [section for section in free if one.section is None and test(section, one)
+                    and (not narrow or sorted(section.executions) == one.indices)]
+            if len(fits) != 1:
+                continue
+            # Later builds of the same graph are no rivals: the first one was counted.
+            rivals = [other for other in trained if other is not one and other.section is None
+                      and other.graph.name != one.graph.name and test(fits[0], other)
+                      and (not narrow or sorted(fits[0].executions) == other.indices)]
+            if not rivals:
+                one.section = fits[0]
+                free.remove(fits[0])
+    return free
+
+
+def _without_named(free: List[Section], run: Run, graphs: Sequence[BuildGraph]) -> List[Section]:
+    """Sections that no name ties to a graph. Where GE named all graphs in its own
+    way, the journal's names tie nothing."""
+    if any(graph.is_called(section.graph_name) for section in run.sections for graph in graphs):
+        return [section for section in free if section.graph_name is None]
+    return free
+
+
+def _load_order(one: Union[Trained, Unit]) -> int:
+    """The model id: GE counts models as it loads them."""
+    if isinstance(one, Unit):
+        return one.model_id or 0
+    return min(match.unit.model_id or 0 for match in one.matches)
+
+
+def training_order(one: Trained) -> Tuple[int, int, int]:
     """Sections in the order of execution: by section, else as GE numbered the graphs."""
     ids = [match.unit.model_id for match in one.matches if match.unit.model_id is not None]
     return (one.section.number if one.section is not None else 1 << 30,
@@ -79,11 +110,11 @@ def training_order(one: Trained):
 
 
 def _same_name(section: Section, one: Trained) -> bool:
-    return section.graph_name is not None and section.graph_name == one.graph.name
+    return one.graph.is_called(section.graph_name)
 
 
 def _same_operators(section: Section, one: Trained) -> bool:
-    if section.graph_name is not None or not section.operators or one.graph.body is None:
+    if not section.operators or one.graph.body is None:
         return False
     names = one.graph.body.names_of_operators()
     have = sum(1 for name in section.operators if name in names)
@@ -101,7 +132,17 @@ def iteration_of(one: Trained, model_id: Optional[int],
 def tell_uncertain(trained: Sequence[Trained], problems: Problems) -> None:
     """Says which iterations cannot be known for sure, and why."""
     for one in trained:
+        bare = [folder for match in one.matches for folder in match.unit.folders
+                if folder.data_index is None]
+        if bare:
+            problems.add(
+                "index-uncertain", "the files of %s have no data_index: the graph has no step id, "
+                "all its executions lie in one folder" % one.graph.name, path=bare[0].path)
         later = one.reloaded()
+        if not later and one.section is None and any(
+                other.section is not None and other.graph.name == one.graph.name
+                for other in trained):
+            later = [match.unit.model_id for match in one.matches]
         if later:
             problems.add(
                 "index-uncertain", "%s was built again: the folders of model id %s count "

@@ -22,6 +22,7 @@ CHEAP = ("full-name", "graph-id", "same-id", "other-name", "pid", "device", "age
 
 @dataclasses.dataclass
 class Candidate:
+    unit: Unit
     graph: BuildGraph
     found: Dict[str, Evidence]
 
@@ -52,22 +53,38 @@ class Candidate:
     @property
     def content_fits(self) -> bool:
         """Nearly all operators, both ways: enough to pair without any name."""
-        return (not self.contradicted and self.value("operators") >= rules.ALL_OPERATORS
-                and self.value("coverage") >= rules.MOST_OPERATORS)
+        return (not self.contradicted and self.verdict("operators") == FOR
+                and self.value("coverage") >= rules.MOST_OPERATORS
+                and self.found["operators"].strange <= 1 + self.unit.allowance)
 
     @property
-    def key(self) -> Tuple:
-        """Sort key, best last; two candidates of one key cannot be told apart."""
+    def strong(self) -> Tuple:
+        """Sort key of what can decide by itself, best last."""
         return (
             not self.contradicted,
             self.name_level,
             round(self.value("operators"), 3),
             self._sign("pid"), self._sign("device"), self._sign("age"),
-            self._sign("record-operators"), self._sign("journal"),
             round(self.value("shapes"), 3),
-            round(self.value("coverage"), 2),
-            self.value("keyword"),
         )
+
+    @property
+    def key(self) -> Tuple:
+        """Sort key, best last; two candidates of one key cannot be told apart."""
+        return self.strong + (
+            self._sign("record-operators"), self._sign("journal"),
+            round(self.value("coverage"), 2), self.value("keyword"))
+
+    def beats(self, other: "Candidate") -> bool:
+        """The evidence decides between two candidates, not just prefers one.
+
+        What the journal or the record says of one graph only prefers it; it
+        decides where they know the other one as well.
+        """
+        if self.strong > other.strong:
+            return True
+        return any(rule in other.found and self._sign(rule) > max(other._sign(rule), 0)
+                   for rule in ("record-operators", "journal"))
 
     def _sign(self, rule: str) -> float:
         verdict = self.verdict(rule)
@@ -84,7 +101,8 @@ class Match:
     evidence: List[str]
     rivals: List[BuildGraph] = dataclasses.field(default_factory=list)
     why: Optional[str] = None
-    order: bool = False
+    tied: List[BuildGraph] = dataclasses.field(default_factory=list)
+    level: int = 0
 
 
 def make_units(sessions: Sequence[Session]) -> List[Unit]:
@@ -102,6 +120,7 @@ def match_units(units: Sequence[Unit], graphs: Sequence[BuildGraph],
     """One match for each unit, in the order of the units."""
     matches = [_match(unit, graphs, context) for unit in units]
     _share_out(matches)
+    _tell_shared(matches)
     return matches
 
 
@@ -109,32 +128,37 @@ def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
     candidates = []
     excluded = []
     for graph in graphs:
-        candidate = Candidate(graph, rules.weigh(unit, graph, context, CHEAP))
+        candidate = Candidate(unit, graph, rules.weigh(unit, graph, context, CHEAP))
         (excluded if candidate.excluded else candidates).append(candidate)
     named = [one for one in candidates if one.name_level]
     # Bodies are read of graphs whose name fits; of the others only if none
     # does, or if the content of those that do says no.
     looked = named or candidates
     _look_inside(unit, looked, context)
-    if named and all(one.contradicted for one in named):
+    # The id alone is no name: what the content denies is another graph.
+    named = [one for one in named if one.name_level > 1 or not one.contradicted]
+    if not named or all(one.contradicted for one in named):
         others = [one for one in candidates if not one.name_level]
         _look_inside(unit, others, context)
-        looked = named + [one for one in others if one.content_fits]
-    if not named:
         # Only the bodies show the names of sub-graphs.
-        named = [one for one in looked if one.name_level]
-        looked = named or [one for one in looked if one.content_fits]
+        named += [one for one in others if one.name_level]
+        looked = named + [one for one in others if not one.name_level and one.content_fits]
     if not looked:
         return Match(unit, None, "guess", [], why=_why(unit, graphs, candidates, excluded))
     looked.sort(key=lambda one: one.key)
     best = looked[-1]
-    rivals = [one for one in looked[:-1] if one.key == best.key]
-    confidence, remarks = _confidence(best, looked, rivals, named)
+    rivals = [one for one in looked[:-1] if not best.beats(one)]
+    by_hand = [one for one in rivals if context.keywords_given
+               and one.value("keyword") < best.value("keyword")]
+    rivals = [one for one in rivals if one not in by_hand]
+    confidence, remarks = _confidence(best, rivals, named, by_hand)
     evidence = [one.text for name, one in best.found.items() if name != "keyword"]
     if "keyword" in best.found:
         evidence.append(best.found["keyword"].text)
     return Match(unit, best.graph, confidence, evidence + remarks,
-                 [one.graph for one in rivals])
+                 [one.graph for one in rivals], tied=[
+                     one.graph for one in rivals if one.key == best.key],
+                 level=best.name_level)
 
 
 def _look_inside(unit: Unit, candidates: Sequence[Candidate], context: Context) -> None:
@@ -145,9 +169,13 @@ def _look_inside(unit: Unit, candidates: Sequence[Candidate], context: Context) 
         candidate.found.update(rules.weigh(unit, candidate.graph, context, ("full-name",)))
 
 
-def _confidence(best: Candidate, looked: Sequence[Candidate], rivals: Sequence[Candidate],
-                named: Sequence[Candidate]) -> Tuple[str, List[str]]:
+def _confidence(best: Candidate, rivals: Sequence[Candidate],
+                named: Sequence[Candidate],
+                by_hand: Sequence[Candidate]) -> Tuple[str, List[str]]:
     remarks = []
+    if by_hand:
+        remarks.append("chosen by the keyword that was given, over %s" % ", ".join(
+            os.path.basename(one.graph.file.path) for one in by_hand[:3]))
     against = [one.text for one in best.found.values() if one.verdict == AGAINST]
     if rivals:
         remarks.append("cannot be told from %s" % ", ".join(
@@ -188,16 +216,67 @@ def _share_out(matches: Sequence[Match]) -> None:
     """
     groups = {}  # type: Dict[Tuple, List[Match]]
     for match in matches:
-        if match.graph is not None and match.rivals:
-            names = tuple(sorted(one.file.path for one in [match.graph] + match.rivals))
+        if match.tied:
+            names = tuple(sorted(one.file.path for one in [match.graph] + match.tied))
             groups.setdefault(names, []).append(match)
     for members in groups.values():
-        members.sort(key=lambda one: (one.unit.session.time or "", one.unit.session.device or 0,
-                                      one.unit.model_id or 0))
-        graphs = sorted([members[0].graph] + members[0].rivals,
+        graphs = sorted([members[0].graph] + members[0].tied,
                         key=lambda one: (one.file.name.index, one.file.path))
+        members.sort(key=_order)
+        models = list(dict.fromkeys((id(one.unit.session), one.unit.model_name)
+                                    for one in members))
+        # Several ids of one model name are one graph that was loaded again,
+        # unless there are graphs enough for each.
+        by_model = len(models) >= len(graphs)
+        rebuilt = _is_rebuild(members, graphs)
         for position, match in enumerate(members):
+            if by_model:
+                position = models.index((id(match.unit.session), match.unit.model_name))
             chosen = graphs[min(position, len(graphs) - 1)]
-            match.rivals = [one for one in graphs if one is not chosen]
             match.graph = chosen
+            if rebuilt:
+                match.rivals, match.confidence = [], rebuilt
+                match.evidence[-1] = "built again: load %d of %s, and file %d of that name" % (
+                    position + 1, match.unit.model_name, position + 1)
+                continue
+            match.rivals = [one for one in graphs if one is not chosen] + [
+                one for one in match.rivals if one not in graphs]
             match.evidence.append("chosen by order: graph files and model ids both count up")
+
+
+def _is_rebuild(members: Sequence[Match], graphs: Sequence[BuildGraph]) -> Optional[str]:
+    """The confidence, if these are the builds and loads of one graph of one process:
+    as many files of one name in one folder as model ids of that name."""
+    units = [one.unit for one in members]
+    same = (len({id(one.session) for one in units}) == 1 == len({one.model_name for one in units})
+            and len({one.name for one in graphs}) == 1
+            and len({os.path.dirname(one.file.path) for one in graphs}) == 1)
+    if not same or len(members) != len(graphs) or any(
+            set(one.rivals) - set(graphs) for one in members):
+        return None
+    levels = {one.level for one in members}
+    return None if len(levels) != 1 else {3: "exact", 2: "id", 1: "id"}.get(levels.pop())
+
+
+def _order(match: Match) -> Tuple:
+    unit = match.unit
+    return (unit.session.time or "", unit.session.device or 0, unit.model_id or 0)
+
+
+def _tell_shared(matches: Sequence[Match]) -> None:
+    """A graph file is one process's. Several sessions that claim it shared a folder
+    and overwrote each other's file, or it is another one's: without a name that
+    is no more than a guess."""
+    claims = {}  # type: Dict[int, Dict[int, Session]]
+    for match in matches:
+        if match.graph is not None:
+            claims.setdefault(id(match.graph), {})[id(match.unit.session)] = match.unit.session
+    for match in matches:
+        others = [one for one in claims.get(id(match.graph), {}).values()
+                  if one is not match.unit.session]
+        if others:
+            match.evidence.append("the same file also fits %s: processes that share a graph "
+                                  "folder overwrite each other's files" % ", ".join(
+                                      one.label for one in others[:3]))
+            if match.confidence == "content":
+                match.confidence = "guess"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import List, Optional, Sequence, Tuple
 
-from keras_npu_dump.collect.build_graph import QUIET_TYPES, Body, BuildGraph
+from keras_npu_dump.collect.build_graph import Body, BuildGraph
 from keras_npu_dump.collect.records import Run
 
 ROLES = ("train", "eval", "predict", "iterator", "init", "unknown")
@@ -58,7 +58,7 @@ def role_by_operators(body: Body) -> Tuple[str, List[str]]:
             gradients.append(op.name)
         elif _ASSIGN_TYPE.match(op.type):
             assigns.append(op.name)
-        elif op.type not in QUIET_TYPES:
+        elif op.expected:
             work.append(op)
     if gradients or optimizers:
         shown = []
@@ -87,7 +87,7 @@ def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
     journal = None
     for run in runs:
         for section in run.sections:
-            if section.graph_name and section.graph_name == graph.name:
+            if graph.is_called(section.graph_name):
                 journal = "role train by the journal of %s: it counted executions of %s" % (
                     run.run_id, graph.name)
     if role == "forward":

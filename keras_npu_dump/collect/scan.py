@@ -236,9 +236,6 @@ class _Names:
         if not listing:
             return
         joined = "\0".join(folder.names)
-        stamps = _STAMP.findall(joined)
-        if stamps:
-            folder.first_time, folder.last_time = int(min(stamps)), int(max(stamps))
         known = self._known
         facts = []
         for stem in _STAMP.sub(_BLANK, joined).split("\0"):
@@ -247,8 +244,16 @@ class _Names:
                 fact = known[stem] = _fact(stem)
             facts.append(fact)
         folder.facts = facts
-        if any(fact.kind == "digits" for fact in facts):
+        kinds = {fact.kind for fact in set(facts)}
+        if "digits" in kinds:
             self._resolve(folder)
+        if not kinds.issubset(DUMP_KINDS):
+            # Times in the names of foreign files are not the dump's.
+            joined = "\0".join(name for name, fact in zip(folder.names, facts)
+                               if fact.kind in DUMP_KINDS)
+        stamps = _STAMP.findall(joined)
+        if stamps:
+            folder.first_time, folder.last_time = int(min(stamps)), int(max(stamps))
 
     def _resolve(self, folder: DumpFolder) -> None:
         try:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import calendar
 import dataclasses
 import re
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from keras_npu_dump.collect.records import Run
 from keras_npu_dump.collect.scan import DumpFolder
+from keras_npu_dump.formats.names import sanitise
 
 # Clocks of one machine, read by two programs, and times cut to seconds.
 SLACK = 5.0
@@ -99,47 +100,50 @@ def group_sessions(folders: List[DumpFolder]) -> List[Session]:
 
 
 def link_runs(sessions: List[Session], runs: List[Run]) -> None:
-    """Gives each session the run record of its process, where one fits."""
-    fits = []
-    for position, session in enumerate(sessions):
-        for run in runs:
-            fit = _fit(session, run)
-            if fit is not None:
-                fits.append((fit, position, session, run))
+    """Gives each session the run record of its process, where one fits.
+
+    A record is begun before its device is opened, so of several runs on one
+    device the last session belongs to the run that began last, and so on back.
+    """
     taken = set()
-    for fit, _, session, run in sorted(fits, key=lambda one: (one[0], one[1], one[3].run_id)):
-        if session.run is None and id(run) not in taken:
+    for session in sorted(sessions, key=lambda one: -(local_seconds(one.time) or 0.0)):
+        fits = [(fit, run) for fit, run in ((_fit(session, run), run) for run in runs)
+                if fit is not None and id(run) not in taken]
+        if fits:
+            fit, run = min(fits, key=lambda one: (one[0], one[1].run_id))
+            taken.add(id(run))
             session.run = run
             session.run_evidence = "run record %s: same device, %s" % (
-                run.run_id, "session time within the run" if fit[0] < 2
-                else "no times to compare")
-            taken.add(id(run))
+                run.run_id, ("session time within the run", "dump times within the run",
+                             "no times to compare")[fit[0]])
 
 
-def _fit(session: Session, run: Run):
+def _fit(session: Session, run: Run) -> Optional[Tuple[int, int, float]]:
     """A sort key, best first; None where the run cannot be the session's."""
     if None not in (session.device, run.device) and session.device != run.device:
         return None
-    started = run.started
+    differences = _differences(session, run)
+    started, ended = run.started, run.ended
     local = local_seconds(session.time)
-    ended = run.ended
-    agreement = _index_agreement(session, run)
-    if started is None:
-        return (2, 0.0, agreement)
-    candidates = []
+    if started is None or (local is None and session.first_dump is None):
+        return (2, differences, 0.0)
     if local is not None and run.utc_offset is not None:
-        candidates.append((0, local - run.utc_offset))
+        # Both times are cut to seconds: the record may seem one second later.
+        level, begin = 0, local - run.utc_offset + 1.0
     elif session.first_dump is not None:
-        candidates.append((1, session.first_dump))
-    elif local is None:
-        return (2, 0.0, agreement)
-    for level, start in candidates:
-        if start >= started - SLACK and (ended is None or start <= ended + SLACK):
-            return (level, agreement, abs(start - started))
-    return None
+        level, begin = 1, session.first_dump + SLACK
+    else:
+        return (2, differences, 0.0)
+    if begin < started or (ended is not None and begin > ended + 2 * SLACK):
+        return None
+    return (level, differences, -started)
 
 
-def _index_agreement(session: Session, run: Run) -> int:
-    """0 if the folders have what the journal says was dumped, 1 if not."""
+def _differences(session: Session, run: Run) -> int:
+    """How many of two things speak against the run: names, and numbers of folders."""
+    names = {sanitise(one.graph_name) for one in run.sections if one.graph_name}
+    models = {one.model_name for one in session.folders if one.model_name}
+    strange = bool(names) and not any(
+        model == name or model.startswith(name + "_") for model in models for name in names)
     journal = {index for section in run.sections for index in section.executions}
-    return 0 if journal <= {one.data_index for one in session.folders} else 1
+    return strange + (not journal <= {one.data_index for one in session.folders})

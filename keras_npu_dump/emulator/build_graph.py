@@ -1,15 +1,15 @@
-"""Writes the Build graph of one function, as GE does when it has built the model."""
+"""Writes Build graphs, as GE does when it has built a model."""
 from __future__ import annotations
 
 import os
-from typing import Any, Dict
+from typing import Any, Callable, Dict, List
 
 from absl import logging
 
 from keras_npu_dump.emulator import arguments, graph_files, graph_text, shapes
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.formats import names
-from keras_npu_dump.formats.graph import NamedAttrs
+from keras_npu_dump.formats.graph import Graph, NamedAttrs
 from keras_npu_dump.formats.graph_writer import write_graphs
 
 SESSION_ID = 0
@@ -24,31 +24,50 @@ _GLOBAL_KEYS = {"dump_data": "ge.exec.dumpData",
                 "enable_exception_dump": "ge.exec.enable_exception_dump"}
 
 
-def write(folder: graph_files.GraphFolder, session: Any, graph: Any, flat: Flat,
-          call: Any) -> None:
-    """Writes `ge_proto_..._Build.txt` if the session or the environment asks for it.
+def wanted(session: Any) -> bool:
+    """Whether a Build graph would be written now.
 
-    With a dump path the file comes always, and with the constants' values (GE
-    graph_manager.cc, graph_utils.cc); else DUMP_GE_GRAPH, DUMP_GRAPH_LEVEL and
-    DUMP_GRAPH_FORMAT decide.
+    With a dump path it comes always (GE graph_manager.cc); else DUMP_GE_GRAPH,
+    DUMP_GRAPH_LEVEL and DUMP_GRAPH_FORMAT decide.
     """
-    level = graph_files.dump_level()
-    asked = bool(level) and graph_files.stage_wanted() and graph_files.format_wanted("ge_proto")
-    if not (session.has_dump_path or asked):
-        return
-    with_values = session.has_dump_path or level == 1
-    made = graph_text.build(
-        flat, graph.name, arguments.describe(flat, call),
-        shapes.infer(flat, call.graph.inputs, call.lookup), with_values,
-        _attrs(session, graph, level))
+    level = graph_files.dump_level(session.generation.switch)
+    return session.has_dump_path or bool(
+        level and graph_files.stage_wanted() and graph_files.format_wanted("ge_proto"))
+
+
+def write(folder: graph_files.GraphFolder, session: Any, graph: Any,
+          make: Callable[[bool, Dict[str, Any]], List[Graph]]) -> None:
+    """Writes `ge_proto_..._Build.txt`.
+
+    Args:
+      folder: where to.
+      session: options and generation.
+      graph: has `graph_id`.
+      make: (whether constants keep their values, attributes of the root) -> the graphs.
+        With a dump path the values stay, whatever the level (GE graph_utils.cc).
+    """
+    level = graph_files.dump_level(session.generation.switch)
+    made = make(session.has_dump_path or level == 1, _attrs(session, graph, level))
     prefix = folder.prefix(session.device_id)
+    generation = session.generation
     name = names.format_graph_name(names.GraphName(
-        "ge_proto", folder.next_index("ge_proto"), graph.graph_id, "Build"))
+        "ge_proto", folder.next_index("ge_proto"),
+        graph.graph_id if generation.graph_id == "yes" else None, "Build",
+        index_width=int(generation.index)))
     try:
         write_graphs(os.path.join(prefix, name), made)
     except OSError as error:
         # GE logs it and goes on.
         logging.error("emulator: graph %s cannot be written: %s", name, error)
+
+
+def write_function(folder: graph_files.GraphFolder, session: Any, graph: Any, flat: Flat,
+                   call: Any, inferred: shapes.Shapes) -> None:
+    """Writes the Build graph of a function that is about to run for the first time."""
+    def make(with_values: bool, attrs: Dict[str, Any]) -> List[Graph]:
+        return graph_text.build(flat, graph.ge_name, arguments.describe(flat, call), inferred,
+                                with_values, attrs)
+    write(folder, session, graph, make)
 
 
 def _attrs(session: Any, graph: Any, level: int) -> Dict[str, Any]:

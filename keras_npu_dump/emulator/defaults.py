@@ -15,7 +15,7 @@ from typing import Any, Callable, Optional
 
 from absl import logging
 
-from keras_npu_dump.emulator import watch
+from keras_npu_dump.emulator import small_graphs, watch
 
 _STATE = threading.local()
 _DONE = set()
@@ -32,6 +32,7 @@ def apply() -> None:
     _DONE.add("applied")
     import tensorflow as tf
     watch.install()
+    small_graphs.install()
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     _check_onednn()
     _inline_nested(type(tf.function(lambda: None)))

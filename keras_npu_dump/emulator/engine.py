@@ -8,35 +8,36 @@ data_index (GE davinci_model.cc, runtime dump_task.cpp).
 from __future__ import annotations
 
 import itertools
-import os
 import threading
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from absl import logging
 
 from keras_npu_dump.emulator import flat as flat_lib
-from keras_npu_dump.emulator import build_graph, graph_files, opinfo, writer
+from keras_npu_dump.emulator import build_graph, graph_files, opinfo, shapes, writer
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
 from keras_npu_dump.emulator.twin import Twin
-from keras_npu_dump.formats import names
 
 
 class Graph:
     """One graph in GE.
 
     Attributes:
-      name: of the graph; the model_name of its dump folder, once sanitised.
+      name: of the function.
+      ge_name: of the graph; the model_name of its dump folder, once sanitised.
       graph_id, model_id: see the module.
       count: executions so far.
       plan: what a dumped execution writes; None where nothing is dumped.
+      static: whether all its shapes are known before it runs.
       random: whether it draws from generators that belong to the instantiated function,
         so that the twin must run in every execution or in none.
     """
 
-    def __init__(self, name: str, graph_id: int, model_id: int):
+    def __init__(self, name: str, graph_id: int, model_id: int, ge_name: str = ""):
         self.name = name
+        self.ge_name = ge_name or name
         self.graph_id = graph_id
         self.model_id = model_id
         self.count = 0
@@ -44,6 +45,7 @@ class Graph:
         self.random = False
         self.twin: Optional[Twin] = None
         self.constants: Dict[Any, Any] = {}
+        self.static = True
 
 
 class Engine:
@@ -54,6 +56,7 @@ class Engine:
         self.active = False
         self.graphs: Dict[str, Graph] = {}
         self.order: List[Graph] = []
+        self.small: List[Tuple[str, int, int]] = []
         self.folder = graph_files.GraphFolder()
         self._graph_ids = itertools.count()
         self._model_ids = itertools.count(1)
@@ -63,6 +66,7 @@ class Engine:
     def open(self, session: Session) -> None:
         """Starts the session; graphs are watched once the device is the default."""
         self.session = session
+        self.folder = graph_files.GraphFolder(session.generation.folder)
         self._missing = set(session.layers)
 
     def execute(self, call: Any) -> List[Any]:
@@ -83,9 +87,15 @@ class Engine:
                 graph = self._load(call)
             index = graph.count
             graph.count += 1
-        if graph.plan is None:
-            return call.plain()
-        dump = self.session.wants(index)
+        try:
+            return self._run(graph, index, call)
+        except Exception as error:
+            if type(error).__name__ == "OutOfRangeError":
+                self._met_end(graph, index)
+            raise
+
+    def _run(self, graph: Graph, index: int, call: Any) -> List[Any]:
+        dump = graph.plan is not None and self.session.wants(index)
         if not dump and not graph.random:
             return call.plain()
         with self._lock:
@@ -96,6 +106,12 @@ class Engine:
             self._dump(graph, index, call, values)
         return outputs
 
+    def _met_end(self, graph: Graph, index: int) -> None:
+        """The data ended inside this execution: whether it counts differs."""
+        with self._lock:
+            if graph.count == index + 1 and not self.session.generation.counts_end(graph.static):
+                graph.count = index
+
     def fail_if_faulty(self, what: str) -> None:
         """What the first graph reports if the options of the session are bad."""
         if self.session.fault is not None:
@@ -103,13 +119,38 @@ class Engine:
             raise errors.InternalError(
                 None, None, "Graph engine Add graph:\n%s [Op:%s]" % (self.session.fault, what))
 
+    def new_graph(self, name: str, one_shot: bool = False) -> Graph:
+        """A graph that GE has just loaded.
+
+        Args:
+          name: of the function; of the operator, for a `one_shot` graph, whose name then
+            gets its number (adapter npu_resource_op.cpp).
+        """
+        graph_id = next(self._graph_ids)
+        if one_shot:
+            name = "%s_%d" % (name, graph_id)
+        return Graph(name, graph_id, next(self._model_ids),
+                     self.session.generation.graph_name(name, graph_id))
+
+    def ran_once(self, graph: Graph) -> None:
+        """Notes one run of a graph that is loaded, run and removed."""
+        self.small.append((graph.ge_name, graph.graph_id, graph.model_id))
+
+    def next_model_id(self) -> int:
+        """The number of one more loaded model."""
+        return next(self._model_ids)
+
     def _load(self, call: Any) -> Graph:
         self.fail_if_faulty(call.name)
-        graph = Graph(call.name, next(self._graph_ids), next(self._model_ids))
-        if self.session.dump or self.session.debug or graph_files.dump_level():
+        graph = self.new_graph(call.name)
+        write_graph = build_graph.wanted(self.session)
+        if self.session.has_dump_path or write_graph:
             flat = flat_lib.flatten(call.definition, call.lookup)
             self._report_unread(flat)
-            build_graph.write(self.folder, self.session, graph, flat, call)
+            inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
+            graph.static = shapes.is_static(flat, inferred)
+            if write_graph:
+                build_graph.write_function(self.folder, self.session, graph, flat, call, inferred)
             if self.session.dump:
                 self._plan(graph, flat, call)
         self.graphs[call.name] = graph
@@ -132,10 +173,9 @@ class Engine:
 
     def _dump(self, graph: Graph, index: int, call: Any, values: List[Any]) -> None:
         session = self.session
-        folder = os.path.join(session.path, session.time_folder, str(session.device_id),
-                              names.sanitise(graph.name), str(graph.model_id), str(index))
-        writer.write_execution(folder, graph.plan, graph.twin.unpack(values), call.args,
-                               graph.constants, session.stats)
+        writer.write_execution(
+            session.folder(graph.ge_name, graph.model_id, index), graph.plan,
+            graph.twin.unpack(values), call.args, graph.constants, session)
 
     def close(self) -> None:
         """Ends the session at the end of the process."""

@@ -13,11 +13,17 @@ from typing import Dict, Optional
 _STAGE = "Build"
 
 
-def dump_level() -> int:
-    """DUMP_GE_GRAPH as GE reads it: 0 nothing, 1 everything, 2 no weights, 3 structure."""
+def dump_level(switch: str = "value") -> int:
+    """DUMP_GE_GRAPH as GE reads it: 0 nothing, 1 everything, 2 no weights, 3 structure.
+
+    Args:
+      switch: "any" for old GE, where any text switches the text form on, even "0".
+    """
     text = os.environ.get("DUMP_GE_GRAPH")
     if text is None:
         return 0
+    if switch == "any":
+        return 1 if text.strip() == "1" else 2
     match = re.match(r"\s*([+-]?[0-9]+)", text)
     number = int(match.group(1)) if match else 0
     if number == 0 or number >= 4:
@@ -44,7 +50,8 @@ def format_wanted(kind: str) -> bool:
 class GraphFolder:
     """The folder of this process's graph files, and their running number."""
 
-    def __init__(self):
+    def __init__(self, form: str = "pid"):
+        self._form = form
         self._prefix: Optional[str] = None
         self._counters: Dict[str, int] = {}
         self._lock = threading.Lock()
@@ -53,7 +60,7 @@ class GraphFolder:
         """The folder, decided at the first call and made if it can be."""
         with self._lock:
             if self._prefix is None:
-                self._prefix = _decide(device_id)
+                self._prefix = _decide(device_id, self._form)
             folder = self._prefix
         try:
             os.makedirs(folder or ".", mode=0o700, exist_ok=True)
@@ -69,16 +76,21 @@ class GraphFolder:
         return index
 
 
-def _decide(device_id: int) -> str:
+def _decide(device_id: int, form: str) -> str:
+    """The folder by GE's precedence; `form` is generation.Generation.folder."""
     pid = os.getpid()
+    if form == "cwd":
+        return ""
     collect = os.environ.get("NPU_COLLECT_PATH")
     if collect is not None:
         return os.path.join(collect, "extra-info", "graph", "%d_%d" % (pid, device_id))
     path = os.environ.get("DUMP_GRAPH_PATH")
+    if path is not None and form == "plain":
+        return path
     if path is not None:
         return os.path.join(path, "pid_%d_deviceid_%d" % (pid, device_id))
     work = os.environ.get("ASCEND_WORK_PATH")
-    if work is not None:
+    if work is not None and form == "pid":
         try:
             os.makedirs(work, mode=0o700, exist_ok=True)
         except OSError:

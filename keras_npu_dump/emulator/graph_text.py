@@ -105,7 +105,7 @@ class _Maker:
         if self._flat.parent is not None:
             shift = 0 if self._flat.role in ("cond", "body") else 1
             attrs["_parent_node_index"] = index + shift
-        desc = _desc(item.dtype, item.shape, "ND")
+        desc = describe_tensor(item.dtype, item.shape, "ND")
         return GraphOp(item.name, item.kind, output_descs=[desc], attrs=attrs,
                        input_descs=[desc] if item.kind == "Data" else [],
                        inputs=[""] if item.kind == "Data" else [])
@@ -116,11 +116,11 @@ class _Maker:
         given, made = layouts.of(node, -2 if shape == UNKNOWN_RANK else len(shape))
         inputs = [self._edges.get(tensor, tensor) for tensor in data]
         inputs += ["%s:-1" % name for name in self._controls(node)]
-        input_descs = [_desc(self._dtype(tensor, dtype), self._shape(tensor),
+        input_descs = [describe_tensor(self._dtype(tensor, dtype), self._shape(tensor),
                              layouts.pick(given, index))
                        for index, (tensor, dtype) in enumerate(
                            zip(data, opinfo.input_dtypes(node)))]
-        output_descs = [_desc(dtype, self._shape(tensor), layouts.pick(made, index),
+        output_descs = [describe_tensor(dtype, self._shape(tensor), layouts.pick(made, index),
                               node.name, index)
                         for index, (tensor, dtype) in enumerate(opinfo.outputs(node))]
         bodies = [self._names[id(self._flat.bodies[(node.name, role)])]
@@ -137,7 +137,7 @@ class _Maker:
         descs = []
         for index, tensor in enumerate(flat.ret):
             dtype = flat.definition.signature.output_arg[index].type
-            desc = _desc(dtype, self._shape(tensor), "ND")
+            desc = describe_tensor(dtype, self._shape(tensor), "ND")
             if flat.parent is not None:
                 desc.attrs["_parent_node_index"] = index
             descs.append(desc)
@@ -185,7 +185,8 @@ class _Maker:
         return None if index is None else self._arguments[index]
 
 
-def _desc(dtype: int, shape: Tuple[int, ...], layout: str, origin: Optional[str] = None,
+def describe_tensor(dtype: int, shape: Tuple[int, ...], layout: str, origin: Optional[str] = None,
           index: Optional[int] = None) -> Desc:
+    """The description of a tensor whose layout is that of TensorFlow."""
     return Desc(dtype_name(dtype), shape, layout, origin_format=layout, origin_shape=shape,
                 origin_name=origin, origin_index=index)

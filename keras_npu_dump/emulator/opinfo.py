@@ -69,11 +69,19 @@ def variable_dtype(node: Any) -> int:
 
 def updates(node: Any) -> List[int]:
     """The positions of the inputs whose variables this operator changes."""
-    definition = op_def(node)
-    if definition is None:
+    if not changes_variables(node.op):
         return []
-    if node.op in ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"):
-        return [0]
-    if node.op.startswith(("ResourceApply", "ResourceSparseApply", "ResourceScatter")):
-        return [index for index, dtype in enumerate(input_dtypes(node)) if dtype == DT_RESOURCE]
-    return []
+    return [index for index, dtype in enumerate(input_dtypes(node)) if dtype == DT_RESOURCE]
+
+
+def changes_variables(op: str) -> bool:
+    """Whether an operator of this type changes the variables behind its handles."""
+    return op in ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp") or (
+        op.startswith(("ResourceApply", "ResourceSparseApply", "ResourceScatter")))
+
+
+def output_count(op: str) -> int:
+    """How many outputs an operator type declares."""
+    from tensorflow.python.framework import op_def_registry
+    definition = op_def_registry.get(op)
+    return len(definition.output_arg) if definition is not None else 0

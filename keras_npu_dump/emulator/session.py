@@ -12,7 +12,10 @@ import os
 import time
 from typing import Dict, Optional
 
+from keras_npu_dump.emulator import generation as generation_lib
+from keras_npu_dump.emulator.generation import Generation
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.formats import names
 from keras_npu_dump.steps import StepSet
 
 _DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
@@ -62,12 +65,14 @@ class Session:
       device_id: logical device number.
       started: seconds since 1970 of the session's start; names the time folder.
       fault: what GE found wrong with the options, or None.
+      generation: of CANN.
     """
 
     options: Dict[str, str]
     device_id: int
     started: float = 0.0
     fault: Optional[str] = None
+    generation: Generation = dataclasses.field(default_factory=generation_lib.current)
 
     def __post_init__(self):
         self.started = self.started or time.time()
@@ -90,6 +95,17 @@ class Session:
     def time_folder(self) -> str:
         """Local time of the session's start, `%Y%m%d%H%M%S`."""
         return time.strftime("%Y%m%d%H%M%S", time.localtime(self.started))
+
+    def folder(self, graph_name: str, model_id: int, data_index: int) -> str:
+        """Where an execution's files go; not made yet."""
+        parts = [self.path, self.time_folder]
+        if self.generation.time == "two":
+            # On the newest chips adump appends a time of its own to GE's (adump
+            # dump_setting.cpp).
+            parts.append(self.time_folder)
+        parts += [str(self.device_id), names.sanitise(graph_name), str(model_id),
+                  str(data_index)]
+        return os.path.join(*parts)
 
     def wants(self, data_index: int) -> bool:
         """Whether execution `data_index` of any graph is dumped."""

@@ -36,6 +36,16 @@ def infer(root: Flat, inputs: Sequence[Any], lookup: Any) -> Shapes:
     return shapes
 
 
+def is_static(root: Flat, shapes: Shapes) -> bool:
+    """Whether every tensor of the outermost graph that has bytes has a known shape."""
+    for node in root.nodes:
+        for tensor, dtype in opinfo.outputs(node):
+            if dtype not in opinfo.OPAQUE and min(
+                    shapes.get((id(root), tensor), UNKNOWN_RANK), default=0) < 0:
+                return False
+    return True
+
+
 def as_tuple(shape: Any) -> Tuple[int, ...]:
     """A TensorShape as GE writes it."""
     if shape.rank is None:

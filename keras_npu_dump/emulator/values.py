@@ -1,13 +1,12 @@
 """From eager tensors, arguments and constants to what a dump file holds."""
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence
 
 import numpy as np
 
 from keras_npu_dump.emulator.plan import Plan, Source
 from keras_npu_dump.emulator.twin import Activation
-from keras_npu_dump.formats import dtypes
 
 # TensorFlow's DataType -> name in dumps; the rest has the same name in both.
 _RENAMED = {"DT_HALF": "DT_FLOAT16", "DT_BFLOAT16": "DT_BF16"}
@@ -18,11 +17,6 @@ def dtype_name(number: int) -> str:
     from tensorflow.core.framework import types_pb2
     name = types_pb2.DataType.Name(number)
     return _RENAMED.get(name, name)
-
-
-def dtype_number(number: int) -> int:
-    """OutputDataType number for a DataType number of TensorFlow; 0 if there is none."""
-    return dtypes.dtype_number(dtype_name(number)) or 0
 
 
 def as_array(tensor: Any) -> np.ndarray:
@@ -48,14 +42,14 @@ class Values:
         self._left = dict(plan.uses)
         self._root = plan.root
 
-    def get(self, source: Source, activation: Activation) -> Optional[Tuple[Any, int]]:
-        """(array, OutputDataType number) of a source in one run of a body, or None."""
+    def get(self, source: Source, activation: Activation) -> Optional[np.ndarray]:
+        """The array of a source in one run of a body, or None where there are no bytes."""
         if source.kind == "opaque":
             return None
         if source.kind == "const":
-            return self._constant(source), dtype_number(source.dtype)
+            return self._constant(source)
         if source.kind == "arg":
-            return as_array(self._args[source.index]), dtype_number(source.dtype)
+            return as_array(self._args[source.index])
         where = activation
         while where.flat is not source.flat:
             where = where.parent
@@ -64,7 +58,7 @@ class Values:
             self._left[source.key] -= 1
             if not self._left[source.key] and activation is where:
                 del where.values[source.tensor]
-        return as_array(tensor), dtype_number(source.dtype)
+        return as_array(tensor)
 
     def _constant(self, source: Source) -> np.ndarray:
         if source.key not in self._constants:

@@ -16,6 +16,7 @@ from keras_npu_dump.emulator.engine import ENGINE
 from keras_npu_dump.errors import DeviceNotFoundError
 
 _OWN = threading.local()
+_INSTALLED: List[bool] = []
 
 
 class Call:
@@ -54,12 +55,18 @@ class Call:
 
     def variable_names(self) -> Dict[int, str]:
         """Handle identity -> name of the variables among the arguments."""
-        return arguments.variable_names(self.graph)
+        from keras_npu_dump.emulator import small_graphs
+        names = arguments.variable_names(self.graph)
+        for arg in self.args:
+            made = small_graphs.variable_name(arg)
+            if made:
+                names[arg._id] = made  # pylint: disable=protected-access
+        return names
 
     def iterator_name(self, handle: Any) -> str:
         """What the adapter calls the iterator behind a handle."""
-        del handle
-        return "AnonymousIterator0"
+        from keras_npu_dump.emulator import small_graphs
+        return small_graphs.iterator_name(handle)
 
     def variables(self) -> List[bool]:
         """For each argument, whether it is the handle of a variable."""
@@ -86,8 +93,13 @@ def own_work():
         _OWN.busy = before
 
 
+def is_own_work() -> bool:
+    """Whether this thread is inside `own_work`."""
+    return getattr(_OWN, "busy", False)
+
+
 def _unseen(context: Any) -> bool:
-    return (not ENGINE.active or getattr(_OWN, "busy", False)
+    return (not ENGINE.active or is_own_work()
             or not context.executing_eagerly())
 
 
@@ -97,7 +109,10 @@ def install() -> None:
     Raises:
       DeviceNotFoundError: this TensorFlow has neither of the two calls.
     """
+    if _INSTALLED:
+        return
     if _install_atomic() or _install_defined():
+        _INSTALLED.append(True)
         return
     import tensorflow
     raise DeviceNotFoundError(

@@ -4,16 +4,18 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator import opinfo
+from keras_npu_dump.emulator.flat import BODIES
 from keras_npu_dump.emulator.plan import DumpedOp, Plan, Source
+from keras_npu_dump.emulator.session import Session
 from keras_npu_dump.emulator.twin import Activation
 from keras_npu_dump.emulator.values import Values, dtype_name
 from keras_npu_dump.formats import dtypes, mapping, names, stats, tensor
 
 MARK = {"emulated": "keras_npu_dump"}
 STREAM_ID = 0  # There are no streams here; the number is made up.
+FFTS_PLUS, ND = 4, 2
 
 
 class Clock:
@@ -33,25 +35,43 @@ CLOCK = Clock()
 
 
 def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
-                    constants: Dict[Any, Any], as_stats: bool) -> int:
+                    constants: Dict[Any, Any], session: Session) -> int:
     """Writes all files of one execution and returns how many.
 
     Args:
       folder: `.../{model_name}/{model_id}/{data_index}`, made if missing, mode 0700.
       plan, activation, args, constants: see `Values`.
-      as_stats: statistics instead of data.
+      session: says whether data or statistics, and the form of names.
     """
+    return _Writer(folder, plan, Values(plan, args, constants), session).write(activation)
+
+
+def write_operator(folder: str, session: Session, op_type: str, op_name: str, task_id: int,
+                   inputs: Sequence[tensor.Value], outputs: Sequence[tensor.Value]) -> str:
+    """Writes the file of one operator; returns its path."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    return _Writer(folder, plan, Values(plan, args, constants), as_stats).write(activation)
+    stamp = CLOCK.now()
+    name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
+    a2 = session.generation.files == "a2"
+    if a2:
+        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % 65535, thread_id=0,
+                             device_id=session.device_id)
+    path = mapping.create_dump_file(folder, names.format_dump_name(name))
+    if session.stats:
+        stats.write_stats(path, inputs, outputs, session.generation.csv)
+    else:
+        # Of an A2 file the vendor's converter takes the first attribute for a slice's.
+        tensor.write_file(path, op_name, inputs, outputs, stamp, attrs=None if a2 else MARK)
+    return path
 
 
 class _Writer:
 
-    def __init__(self, folder: str, plan: Plan, values: Values, as_stats: bool):
+    def __init__(self, folder: str, plan: Plan, values: Values, session: Session):
         self._folder = folder
         self._plan = plan
         self._values = values
-        self._stats = as_stats
+        self._session = session
         self._files = 0
 
     def write(self, activation: Activation) -> int:
@@ -60,46 +80,41 @@ class _Writer:
         for node in activation.flat.nodes:
             if node.name in ops:
                 self._write_op(ops[node.name], activation)
-            for (name, _), rounds in activation.children.items():
-                if name == node.name:
-                    for inner in rounds:
-                        self.write(inner)
+            for role in BODIES.get(node.op, ()):
+                for inner in activation.children.get((node.name, role), ()):
+                    self.write(inner)
         return self._files
 
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
-        stamp = CLOCK.now()
-        name = names.format_dump_name(names.DumpName(
-            op.node.op, op.node.name, op.task_id, STREAM_ID, stamp, csv=self._stats))
         inputs = [self._value(source, activation) for source in op.inputs]
         outputs = [self._value(source, activation, (op.node.name, index))
                    for index, source in enumerate(op.outputs)]
-        path = mapping.create_dump_file(self._folder, name)
-        if self._stats:
-            stats.write_stats(path, inputs, outputs)
-        else:
-            tensor.write_file(path, op.node.name, inputs, outputs, stamp, attrs=MARK)
+        write_operator(self._folder, self._session, op.node.op, op.node.name, op.task_id, inputs,
+                       outputs)
         self._files += 1
 
     def _value(self, source: Source, activation: Activation,
                origin: Optional[Tuple[str, int]] = None) -> tensor.Value:
         found = self._values.get(source, activation)
-        if found is None:
-            # Handles, strings and lists have no bytes; the entry keeps the positions true.
-            return tensor.Value(b"", dtypes.dtype_number(dtype_name(source.dtype)), shape=(0,))
-        array, number = found
-        original = None
-        if origin is not None:
-            original = tensor.OriginalOp(origin[0], origin[1],
-                                         dtypes.ge_dtype_number(dtype_name(source.dtype)), 2)
-        return tensor.Value(array, number, shape=array.shape, original_shape=array.shape,
-                            original_op=original)
+        return opaque(source.dtype) if found is None else value_of(found, source.dtype, origin)
 
 
-def opaque(source: Source) -> bool:
-    """Whether a source has no bytes."""
-    return source.kind == "opaque" or source.dtype in opinfo.OPAQUE
+def opaque(dtype: int) -> tensor.Value:
+    """An entry for what has no bytes (handles, strings, lists): it keeps positions true."""
+    return tensor.Value(b"", dtypes.dtype_number(dtype_name(dtype)), shape=(0,))
 
 
-def folder_of(parts: List[Any]) -> str:
-    """Joins the levels of a dump folder."""
-    return os.path.join(*(str(part) for part in parts))
+def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -> tensor.Value:
+    """An entry for an array.
+
+    Args:
+      array: numpy array.
+      dtype: DataType number of TensorFlow.
+      origin: for an output, the operator's name in TensorFlow and the output's index.
+    """
+    original = None
+    if origin is not None:
+        original = tensor.OriginalOp(origin[0], origin[1],
+                                     dtypes.ge_dtype_number(dtype_name(dtype)) or 0, ND)
+    return tensor.Value(array, dtypes.dtype_number(dtype_name(dtype)), ND, array.shape,
+                        array.shape, original)

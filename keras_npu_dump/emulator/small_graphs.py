@@ -1,0 +1,197 @@
+"""The one-operator graphs around training: variables and iterators.
+
+An eager operator on a variable of the device becomes a graph of its own, loaded, run and
+removed each time: one graph id per operator and variable, one model id per run, and a
+counter that never leaves 0 (adapter npu_resource_op.cpp, npu_concrete_graph.cpp). Making
+an iterator runs a `dp_init_<iterator>` graph (make_iterator_op.cpp).
+
+All eager operators pass one C function in both versions of TensorFlow; it is watched here.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.emulator import build_graph, opinfo, small_text, watch, writer
+from keras_npu_dump.emulator.engine import ENGINE, Graph
+from keras_npu_dump.emulator.values import as_array
+
+_ITERATORS = ("AnonymousIteratorV2", "AnonymousIteratorV3", "AnonymousIterator")
+# Operators on a variable that the adapter answers itself, without a graph.
+_ANSWERED = frozenset(("VarIsInitializedOp", "DestroyResourceOp"))
+
+_numbers = itertools.count()
+_iterator_names: Dict[int, str] = {}
+_variable_names: Dict[int, str] = {}
+_graphs: Dict[Tuple[Any, ...], Graph] = {}
+_kinds: Dict[str, str] = {}
+_installed: List[bool] = []
+
+
+def install() -> None:
+    """Begins to watch eager operators; once per process."""
+    if _installed:
+        return
+    _installed.append(True)
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.ops import resource_variable_ops
+    original = pywrap_tfe.TFE_Py_FastPathExecute
+
+    def fast_path(context, op, name, *args):
+        kind = _kinds.get(op)
+        if kind is None:
+            kind = _kinds[op] = _kind(op)
+        if not kind or not ENGINE.active or watch.is_own_work():
+            return original(context, op, name, *args)
+        run = functools.partial(original, context, op, name, *args)
+        return _HANDLERS[kind](op, args, run)
+
+    pywrap_tfe.TFE_Py_FastPathExecute = fast_path
+    make_handle = resource_variable_ops._variable_handle_from_shape_and_dtype
+
+    def named_handle(shape, dtype, shared_name, name, *args, **kwargs):
+        handle = make_handle(shape, dtype, shared_name, name, *args, **kwargs)
+        if name and hasattr(handle, "_id"):
+            _variable_names[handle._id] = name.rstrip("/")
+        return handle
+
+    resource_variable_ops._variable_handle_from_shape_and_dtype = named_handle
+
+
+def _kind(op: str) -> str:
+    """What an operator's name asks for: "variable", "iterator", "init", or nothing."""
+    if op in _ITERATORS:
+        return "iterator"
+    if op in ("MakeIterator", "MultiDeviceIteratorInit"):
+        return "init"
+    if op in _ANSWERED:
+        return ""
+    from tensorflow.python.framework import op_def_registry
+    definition = op_def_registry.get(op)
+    takes = definition is not None and any(
+        arg.type == opinfo.DT_RESOURCE for arg in definition.input_arg)
+    known = op.startswith("Resource") or op in (
+        "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp",
+        "VariableShape")
+    return "variable" if takes and known else ""
+
+
+def variable_name(handle: Any) -> Optional[str]:
+    """The name a variable's handle was made with."""
+    return _variable_names.get(getattr(handle, "_id", None))
+
+
+def iterator_name(handle: Any) -> str:
+    """What the adapter calls the iterator behind a handle."""
+    return _iterator_names.get(getattr(handle, "_id", None), "Iterator")
+
+
+def _make_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
+    del op, args
+    made = run()
+    handle = made[0] if isinstance(made, (tuple, list)) else made
+    _iterator_names[handle._id] = "AnonymousIterator%d" % next(_numbers)
+    return made
+
+
+def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
+    del op
+    name = iterator_name(args[1])
+    ENGINE.fail_if_faulty("dp_init_" + name)
+    result = run()
+    graph = ENGINE.new_graph("dp_init_" + name)
+    graph.count = 1
+    ENGINE.ran_once(graph)
+    if build_graph.wanted(ENGINE.session):
+        build_graph.write(ENGINE.folder, ENGINE.session, graph,
+                          functools.partial(small_text.iterator_graph, graph.ge_name, name))
+    return result
+
+
+def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
+    inputs = _inputs(op, args)
+    handles = [value for value in inputs if _is_variable(value)]
+    if not handles:
+        return run()
+    ENGINE.fail_if_faulty(op)
+    key = (op,) + tuple(handle._id for handle in handles)
+    graph = _graphs.get(key)
+    if graph is None:
+        graph = _graphs[key] = ENGINE.new_graph(op, one_shot=True)
+    else:
+        graph.model_id = ENGINE.next_model_id()
+    graph.count = 1
+    session = ENGINE.session
+    dump = session.wants(0) and (not session.layers or op in session.layers)
+    with watch.own_work():
+        before = _values(op, inputs, read=dump and session.mode != "output")
+    result = run()
+    ENGINE.ran_once(graph)
+    if build_graph.wanted(session):
+        with watch.own_work():
+            described = small_text.describe(op, inputs, variable_name)
+            build_graph.write(ENGINE.folder, session, graph, functools.partial(
+                small_text.variable_graph, graph.ge_name, op, described))
+    if dump and op != "ReadVariableOp":
+        with watch.own_work():
+            _dump(graph, op, inputs, before, result)
+    return result
+
+
+def _inputs(op: str, args: Sequence[Any]) -> List[Any]:
+    """The inputs among the arguments of the C function; attributes follow in pairs."""
+    from tensorflow.python.framework import op_def_registry
+    return list(args[:len(op_def_registry.get(op).input_arg)])
+
+
+def _is_variable(value: Any) -> bool:
+    data = getattr(value, "_handle_data", None)
+    return data is not None and data.is_set and len(data.shape_and_type) == 1
+
+
+def _dtype(handle: Any) -> int:
+    return handle._handle_data.shape_and_type[0].dtype
+
+
+def _read(handle: Any) -> Any:
+    from tensorflow.python.framework import dtypes
+    from tensorflow.python.ops import gen_resource_variable_ops
+    return as_array(gen_resource_variable_ops.read_variable_op(
+        handle, dtypes.as_dtype(_dtype(handle))))
+
+
+def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
+    """Entries of the inputs, variables as they are now."""
+    entries: List[Any] = []
+    if not read:
+        return entries
+    from tensorflow.python.framework import ops
+    for value in inputs:
+        if _is_variable(value):
+            # A plain assignment does not read, and may be the variable's first value.
+            entries.append(writer.opaque(opinfo.DT_RESOURCE) if op == "AssignVariableOp"
+                           else writer.value_of(_read(value), _dtype(value)))
+        else:
+            tensor = ops.convert_to_tensor(value)
+            entries.append(writer.value_of(as_array(tensor), tensor.dtype.as_datatype_enum))
+    return entries
+
+
+def _dump(graph: Graph, op: str, inputs: Sequence[Any], before: List[Any], result: Any) -> None:
+    session = ENGINE.session
+    outputs = []
+    if session.mode != "input":
+        made = [] if result is None else result if isinstance(result, (list, tuple)) else [result]
+        outputs = [writer.value_of(as_array(item), item.dtype.as_datatype_enum, (op, index))
+                   for index, item in enumerate(made) if hasattr(item, "dtype")]
+        if opinfo.changes_variables(op):
+            outputs += [writer.value_of(_read(handle), _dtype(handle), (op, len(outputs)))
+                        for handle in inputs if _is_variable(handle)]
+    if before or outputs:
+        writer.write_operator(session.folder(graph.ge_name, graph.model_id, 0), session, op, op, 1,
+                              before, outputs)
+
+
+_HANDLERS: Dict[str, Callable[[str, Sequence[Any], Callable[[], Any]], Any]] = {
+    "variable": _on_variable, "iterator": _make_iterator, "init": _init_iterator}

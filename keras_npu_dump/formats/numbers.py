@@ -10,11 +10,10 @@ where a tensor is not finite:
 """
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from math import isfinite
+from typing import Any, Iterable, NamedTuple, Optional, Union
 
 import numpy as np
-
-_BLOCK = 1 << 16
 
 
 class Statistics(NamedTuple):
@@ -49,19 +48,23 @@ def compute_stats(array: np.ndarray) -> Statistics:
         zero = 0.0 if kind == "f" else 0
         return Statistics(zero, zero, 0.0, 0, 0, 0, 0)
     flat = array.reshape(-1)
+    # The ufuncs' own reductions: the methods around them cost as much as a
+    # tensor of some thousand elements.
+    top = np.maximum.reduce(flat)
+    bottom = np.minimum.reduce(flat)
     if kind != "f":
-        top, bottom = flat.max(), flat.min()
         if kind == "b":
             average = np.count_nonzero(flat) / count
         else:
-            average = float(flat.sum(dtype=np.float64)) / count
+            average = float(np.add.reduce(flat, dtype=np.float64)) / count
         return Statistics(int(top), int(bottom), average, count, 0, 0, 0)
+    # Both carry NaN on, so finite extremes prove that everything is finite.
+    if isfinite(top) and isfinite(bottom):
+        average = float(np.add.reduce(flat, dtype=np.float64)) / count
+        if isfinite(average):
+            return Statistics(float(top), float(bottom), average, count, 0, 0,
+                              0)
     with np.errstate(all="ignore"):
-        # A finite sum proves that every element is finite, in one pass.
-        total = flat.sum(dtype=np.float64)
-        if np.isfinite(total):
-            return Statistics(float(flat.max()), float(flat.min()),
-                              float(total / count), count, 0, 0, 0)
         return _not_finite(flat, count)
 
 
@@ -70,7 +73,6 @@ def _not_finite(flat: np.ndarray, count: int) -> Statistics:
     infinite = np.isinf(flat)
     infinities = int(np.count_nonzero(infinite))
     positive = int(np.count_nonzero(flat[infinite] > 0)) if infinities else 0
-    negative = infinities - positive
     first = float(flat[0])
     if first != first:
         top = bottom = first
@@ -78,13 +80,54 @@ def _not_finite(flat: np.ndarray, count: int) -> Statistics:
         # fmax and fmin leave NaN out, as the comparisons do
         top = float(np.fmax.reduce(flat))
         bottom = float(np.fmin.reduce(flat))
-    if positive and not negative:
-        average = float("inf")
-    elif negative and not positive:
-        average = float("-inf")
-    elif nan or infinities:
-        average = float("nan")
-    else:
-        # all finite, only their sum is not: halve before adding
+    average = 0.0
+    if not nan and not infinities:
+        # all finite, only their sum is not: divide before adding
         average = float(np.sum(flat.astype(np.float64) / count))
-    return Statistics(top, bottom, average, count, nan, negative, positive)
+    return Statistics(top, bottom,
+                      _average(average, nan, infinities - positive, positive),
+                      count, nan, infinities - positive, positive)
+
+
+def _average(finite: float, nan: int, negative: int, positive: int) -> float:
+    if positive and not negative:
+        return float("inf")
+    if negative and not positive:
+        return float("-inf")
+    return float("nan") if nan or positive else finite
+
+
+def stats_of_blocks(blocks: Iterable[np.ndarray]) -> Statistics:
+    """`compute_stats` of an array that comes in flat blocks.
+
+    Raises:
+      TypeError: as `compute_stats`.
+    """
+    first = None  # type: Optional[Statistics]
+    top, bottom = None, None  # type: Any
+    count = nan = negative = positive = 0
+    average = 0.0
+    for block in blocks:
+        if not block.size:
+            continue
+        part = compute_stats(block)
+        first = first or part
+        count += part.count
+        nan += part.nan
+        negative += part.neg_inf
+        positive += part.pos_inf
+        average += (part.avg - average) * (part.count / count)
+        high, low = part.max, part.min
+        if part is not first and high != high:
+            # A NaN in front of a later block is not the tensor's first value.
+            high = float(np.fmax.reduce(block))
+            low = float(np.fmin.reduce(block))
+        if top is None or high > top:
+            top = high
+        if bottom is None or low < bottom:
+            bottom = low
+    if first is None:
+        return Statistics(0.0, 0.0, 0.0, 0, 0, 0, 0)
+    return Statistics(top, bottom,
+                      _average(average, nan, negative, positive), count, nan,
+                      negative, positive)

@@ -105,22 +105,29 @@ def iter_blocks(path: Path, entry: TensorEntry,
     Raises:
       FormatError, OSError: as `read_array`.
     """
-    block = max(16, block_bytes // 16 * 16)  # whole elements of every type
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        size = os.fstat(fd).st_size
-        left = entry.size if entry.stored else 0
-        _check(size, path, entry.offset, left)
-        offset = entry.offset
-        memory = np.empty(min(block, left), dtype=np.uint8)
-        while left:
-            part = memory[:min(block, left)]
-            _fill(fd, part, offset, path)
-            yield decode.decode(part, entry.data_type)
-            offset += part.size
-            left -= part.size
+        for block in blocks_of(fd, os.fstat(fd).st_size, path, entry,
+                               block_bytes):
+            yield block
     finally:
         os.close(fd)
+
+
+def blocks_of(fd: int, file_size: int, path: Path, entry: TensorEntry,
+              block_bytes: int = 8 << 20) -> Iterator[np.ndarray]:
+    """`iter_blocks` of an open file of `file_size` bytes."""
+    block = max(16, block_bytes // 16 * 16)  # whole elements of every type
+    left = entry.size if entry.stored else 0
+    _check(file_size, path, entry.offset, left)
+    offset = entry.offset
+    memory = np.empty(min(block, left), dtype=np.uint8)
+    while left:
+        part = memory[:min(block, left)]
+        _fill(fd, part, offset, path)
+        yield decode.decode(part, entry.data_type)
+        offset += part.size
+        left -= part.size
 
 
 def _array(fd: int, file_size: int, path: Path, entry: TensorEntry,

@@ -47,8 +47,8 @@ def fields(buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]:
     """Yields (tag, a, b) for every field of the message in buffer[pos:end].
 
     `tag` is number * 8 + wire type. For a varint, `a` is the unsigned value
-    and `b` the position behind it; for a length-delimited field [a, b) are its
-    bytes; for fixed fields [a, b) are the 8 or 4 bytes.
+    and for a length-delimited field [a, b) are its bytes; for fixed fields
+    [a, b) are the 8 or 4 bytes. `b` is always the position behind the field.
 
     Raises:
       WireError: cut off, a length beyond `end`, field number 0, or a group.

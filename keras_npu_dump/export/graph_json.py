@@ -1,0 +1,89 @@
+"""Export of graph files as JSON, as `atc --mode=5` gives them."""
+from __future__ import annotations
+
+import os
+from typing import Any, Iterator, Optional, Tuple
+
+from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.export.tensors import ExportResult, ProgressCallback
+from keras_npu_dump.formats import graph_json
+from keras_npu_dump.formats import names
+
+
+def export_graph_json(source: Any, target: Any,
+                      progress: Optional[ProgressCallback] = None,
+                      only_build: bool = True) -> ExportResult:
+    """Writes ge_proto graph files below a path as `<graph file>.json`.
+
+    Run again, it leaves out files that are there and newer than their graph:
+    a file gets its name when it is complete.
+
+    Args:
+      source: a graph file, or a folder with graph files at any depth.
+      target: folder, made if missing; folders below `source` are repeated.
+      progress: called with ("export", files done, files in all).
+      only_build: of a folder, only the graphs that were executed.
+
+    Raises:
+      InputError: nothing at `source`.
+      OSError: the target cannot be written.
+    """
+    work = list(_work(os.fspath(source), only_build))
+    result = ExportResult()
+    for number, (path, relative) in enumerate(work):
+        output = os.path.join(os.fspath(target), relative + ".json")
+        if _is_newer(output, path):
+            result.skipped += 1
+        else:
+            try:
+                result.bytes += _write(path, output)
+                result.written += 1
+                result.files += 1
+            except FormatError as error:
+                result.problems.append((path, error.reason))
+        if progress is not None:
+            progress("export", number + 1, len(work))
+    return result
+
+
+def _work(source: str, only_build: bool) -> Iterator[Tuple[str, str]]:
+    if os.path.isfile(source):
+        base = os.path.basename(source)
+        yield source, base[:-4] if base.endswith(".txt") else base
+        return
+    if not os.path.isdir(source):
+        raise InputError("Expected a graph file or folder. Received: %s, "
+                         "which does not exist" % source)
+    for folder, folders, files in os.walk(source):
+        folders.sort()
+        for file in sorted(files):
+            name = names.parse_graph_name(file)
+            if name is None or name.kind != "ge_proto" \
+                    or only_build and not name.is_build:
+                continue
+            path = os.path.join(folder, file)
+            yield path, os.path.relpath(path, source)[:-len(".txt")]
+
+
+def _is_newer(output: str, source: str) -> bool:
+    try:
+        return os.stat(output).st_mtime_ns >= os.stat(source).st_mtime_ns
+    except FileNotFoundError:
+        return False
+
+
+def _write(path: str, output: str) -> int:
+    os.makedirs(os.path.dirname(output) or ".", 0o700, exist_ok=True)
+    part = output + ".part"
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
+                 0o600)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            for piece in graph_json.iter_json(path):
+                file.write(piece)
+            size = file.tell()
+        os.replace(part, output)
+    except BaseException:
+        os.unlink(part)
+        raise
+    return size

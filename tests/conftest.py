@@ -1,6 +1,7 @@
 """What all tests share: where the public fixtures lie."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,14 @@ def shared_fixtures():
     return folder
 
 
+def fresh_clone(folder):
+    """A copy of what is under version control, so that nothing is built in the tree."""
+    clone = pathlib.Path(folder) / "clone"
+    shutil.copytree(str(ROOT), str(clone), ignore=shutil.ignore_patterns(
+        ".git", ".venv*", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "output", "build"))
+    return clone
+
+
 def run_python(code, folder, env=None, check=True, args=(), timeout=300):
     """Runs `code` as a script of its own process in `folder`; as_default() has no undo.
 
@@ -42,6 +51,7 @@ def run_command(command, folder, env=None, check=True, timeout=300):
         "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1",
         "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONWARNINGS": "ignore"})
     variables.update(env or {})
+    variables = {name: value for name, value in variables.items() if value is not None}
     done = subprocess.run(command, cwd=str(folder), env=variables, timeout=timeout,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True)

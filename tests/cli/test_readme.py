@@ -2,12 +2,11 @@
 import json
 import os
 import re
-import shutil
 import sys
 
 import pytest
 
-from tests.conftest import ROOT, run_command, run_python
+from tests.conftest import ROOT, fresh_clone, run_command, run_python
 
 
 def blocks(language, file="README.md"):
@@ -22,13 +21,11 @@ def section_command(heading, file="README.md"):
 
 
 def test_quick_start_on_a_fresh_clone(tmp_path):
-    clone = tmp_path / "clone"
-    shutil.copytree(str(ROOT), str(clone), ignore=shutil.ignore_patterns(
-        ".git", ".venv*", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "output", "build"))
+    clone = fresh_clone(tmp_path)
     command = section_command("Quick start")
     assert "\n" not in command and "${PYTHON:-python3}" in command
     done = run_command(["bash", "-c", command], clone, timeout=880, env={
-        "PYTHON": sys.executable, "PYTHONPATH": "", "TF_ENABLE_ONEDNN_OPTS": "",
+        "PYTHON": sys.executable, "PYTHONPATH": None, "TF_ENABLE_ONEDNN_OPTS": None,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
     table = done.stdout[done.stdout.index("Dump folder"):]
     rows = re.findall(r"^ +(\d+)  (epoch \d, batch \d) +(\d+) +(\S+ [KM]B) +(\S+)$", table,

@@ -28,7 +28,8 @@ def fresh_clone(folder):
     """A copy of what is under version control, so that nothing is built in the tree."""
     clone = pathlib.Path(folder) / "clone"
     shutil.copytree(str(ROOT), str(clone), ignore=shutil.ignore_patterns(
-        ".git", ".venv*", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "output", "build"))
+        ".git", ".venv*", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis", "output",
+        "build"))
     return clone
 
 

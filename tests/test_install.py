@@ -47,5 +47,6 @@ def test_nothing_moves_beside_tensorflow_2_6_5(tmp_path, version):
     done = subprocess.run(
         [str(folder / "bin" / "python"), "-c",
          "import keras_npu_dump as k; k.NpuDumpCallback; k.collect; print(k.__version__)"],
-        cwd=str(tmp_path), env={"PATH": os.environ["PATH"]}, check=True, stdout=subprocess.PIPE, universal_newlines=True)
+        cwd=str(tmp_path), env={"PATH": os.environ["PATH"]}, check=True,
+        stdout=subprocess.PIPE, universal_newlines=True)
     assert done.stdout.strip()

@@ -1,8 +1,10 @@
 """From the bytes of one tensor to values numpy can hold.
 
 What the vendor's converter reads is decoded (mindstudio-probe 26.2,
-`const_manager.py`, `dtype_conversion.py`); the other types have no documented
-bit order and stay bytes: silence about them would be a guess.
+`const_manager.py`), by the definitions of the types: where its
+`dtype_conversion.py` differs (NaN of FLOAT8_E4M3FN, -inf, 48 codes of
+HIFLOAT8), it contradicts ml_dtypes and the vendor's own en_dtypes. The other
+types have no documented bit order in a dump and stay bytes.
 """
 from __future__ import annotations
 
@@ -121,7 +123,11 @@ def _float8_e4m3fn(code: int) -> float:
 
 
 def _hifloat8(code: int) -> float:
-    """HiFloat8: a prefix ("dot") tells how many exponent bits follow."""
+    """HiFloat8: a prefix ("dot") tells how many exponent bits follow.
+
+    As the vendor's own en_dtypes package has it. The vendor's converter takes
+    codes of magnitude 0.5 to 4 for other values, and -inf for inf.
+    """
     if code == 0x80:
         return np.nan
     if code & 0x7F == 0x6F:
@@ -135,7 +141,7 @@ def _hifloat8(code: int) -> float:
     if body >> 3 == 1:  # no exponent bits
         return sign * (1 + (body & 7) / 8.0)
     width = (body >> 5) + 1
-    fraction_bits = 5 - width
+    fraction_bits = min(3, 5 - width)
     raw = (body >> fraction_bits) & ((1 << width) - 1)
     top = 1 << (width - 1)
     magnitude = top + (raw & (top - 1))

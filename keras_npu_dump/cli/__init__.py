@@ -1,0 +1,83 @@
+"""keras-npu-dump COMMAND: each command parses, calls one function, and prints.
+
+Tables go to stdout, messages to stderr. Exit status: 0 all well, 1 the command found
+a problem of severity error, 2 wrong usage or unreadable input.
+"""
+import argparse
+import os
+import sys
+from typing import Any, Callable, List, Optional
+
+from absl import flags as absl_flags
+
+from keras_npu_dump import __version__
+from keras_npu_dump.cli import reading, running
+from keras_npu_dump.cli.common import PROGRAM
+from keras_npu_dump.errors import DumpError
+
+
+def main(argv: Optional[List[str]] = None) -> int:
+    """Runs one command; returns the exit status."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        if arguments[:1] == ["run"]:
+            # Its options end at SCRIPT, which argparse cannot do beside absl flags.
+            return running.run(arguments[1:])
+        options = _parser().parse_args(arguments)
+        return options.command(options)
+    except (DumpError, absl_flags.Error) as error:
+        print("%s: %s" % (PROGRAM, error), file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of our output has left; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("%s: interrupted" % PROGRAM, file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="Dump data and executed graphs of Keras trainings on Ascend"
+        " NPUs, paired.")
+    parser.add_argument("--version", action="version", version="%s %s" % (PROGRAM, __version__))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
+    commands.required = True
+    commands.add_parser("run", help="run an unchanged training script with dump on", add_help=False)
+    collect = _add(commands, "collect", reading.collect,
+                   "find what belongs together, and write the manifest")
+    collect.add_argument("path", metavar="PATH",
+                         help="the dump folder, or any folder below it")
+    collect.add_argument("--graphs", action="append", default=[], metavar="DIR",
+                         help="a folder with graph files; may be repeated")
+    collect.add_argument("--keyword", action="append", default=None, metavar="WORD",
+                         help="search the graphs for this word, as the vendor's procedure does;"
+                         " may be repeated (default: Iterator)")
+    collect.add_argument("--role", metavar="ROLE",
+                         help="only graphs of this role: train, eval, predict, iterator, init")
+    collect.add_argument("--output", metavar="FILE",
+                         help="where the manifest goes (default: manifest.json in the dump folder)")
+    collect.add_argument("--verify", action="store_true", help="open every dump file")
+    collect.add_argument("--budget", type=int, default=20000, metavar="FILES",
+                         help="how many dump files to open otherwise (default: 20000)")
+    inspect = _add(commands, "inspect", reading.inspect,
+                   "say what a dump file, csv, graph, mapping or folder is")
+    inspect.add_argument("path", metavar="PATH", help="a file, or a folder of a dump")
+    export = _add(commands, "export", reading.export,
+                  "write dump data or graphs in a form that other tools read")
+    export.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
+    export.add_argument("--to", required=True, metavar="FORMAT", choices=reading.FORMATS,
+                        help="npy, bin (tensors in their original layout) or json (graphs, as"
+                        " atc --mode=5 gives them)")
+    export.add_argument("--output", metavar="DIR",
+                        help="where to (default: PATH_FORMAT beside PATH)")
+    return parser
+
+
+def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int],
+         text: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.set_defaults(command=command)
+    return parser

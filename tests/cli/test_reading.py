@@ -1,0 +1,117 @@
+"""What do the commands say of a training that was dumped?"""
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT, run_command
+
+COMMAND = [sys.executable, "-m", "keras_npu_dump"]
+
+
+def run(folder, *arguments, **kwargs):
+    return run_command(COMMAND + [str(one) for one in arguments], folder, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory):
+    """The digits, trained for two epochs with validation, iterations 0 and 5 dumped."""
+    folder = tmp_path_factory.mktemp("digits")
+    run(folder, "run", "--emulate", "--data_dump_step=0|5", "--data_dump_path=d",
+        ROOT / "examples" / "digits_plain.py")
+    return folder / "d"
+
+
+def manifest_of(folder, *arguments, **kwargs):
+    return json.loads(run(folder, "collect", *(arguments + ("--json",)), **kwargs).stdout)
+
+
+def training_pair(manifest):
+    (position,) = manifest["training"]["0"]
+    return manifest["pairs"][position]
+
+
+def test_collect_answers_which_belongs_to_which(dumped):
+    manifest = manifest_of(dumped.parent, "d")
+    pair = training_pair(manifest)
+    assert (pair["confidence"], pair["role"], pair["rank"], pair["device"]) == (
+        "exact", "train", 0, 0)
+    assert [(one["data_index"], one["iteration"]) for one in pair["steps"]] == [
+        (0, {"fit": 0, "epoch": 0, "batch": 0}), (5, {"fit": 0, "epoch": 0, "batch": 5})]
+    head = (dumped / pair["graph"]).read_text().splitlines()[1]
+    assert head.strip() == 'name: "%s"' % pair["model_names"][0]
+    for one in pair["steps"]:
+        assert len(list((dumped / one["path"]).iterdir())) == one["files"]
+    assert [one["severity"] for one in manifest["problems"] if one["severity"] == "error"] == []
+    assert json.loads((dumped / "manifest.json").read_text()) == manifest
+    assert (dumped / "manifest.json").stat().st_mode & 0o077 == 0
+
+
+def test_collect_takes_any_level(dumped):
+    deepest = pathlib.Path(dumped, training_pair(manifest_of(dumped.parent, "d"))["steps"][1]["path"])
+    for folder in (deepest, deepest.parent, deepest.parent.parent.parent.parent):
+        found = training_pair(manifest_of(dumped.parent, folder))
+        assert 5 in [one["data_index"] for one in found["steps"]]
+
+
+def test_a_copied_folder_gives_the_same_answer(dumped, tmp_path):
+    import shutil
+    before = manifest_of(dumped.parent, "d")
+    shutil.copytree(str(dumped), str(tmp_path / "elsewhere"))
+    after = manifest_of(tmp_path, "elsewhere")
+    assert after["pairs"] == before["pairs"]
+
+
+def test_inspect_says_what_one_file_is(dumped):
+    file = next(dumped.glob("2*/0/*train*/*/5/MatMul.sequential*dense*MatMul.*"))
+    done = run(dumped.parent, "inspect", file)
+    assert "DT_FLOAT" in done.stdout and "[128, 144]" in done.stdout
+    description = json.loads(run(dumped.parent, "inspect", file, "--json").stdout)
+    assert [one["kind"] for one in description["tensors"]] == ["input", "input", "output"]
+
+
+def test_inspect_says_what_a_graph_is(dumped):
+    file = next(dumped.glob("graphs/*/*_Build.txt"))
+    description = json.loads(run(dumped.parent, "inspect", file, "--json").stdout)
+    assert "__inference" in json.dumps(description)
+
+
+@pytest.mark.parametrize("content", [b"", b"what is this", b"\xff" * 4096])
+def test_inspect_of_a_foreign_file_is_one_message(tmp_path, content):
+    (tmp_path / "Add.x.1.2.1700000000000000").write_bytes(content)
+    done = run(tmp_path, "inspect", "Add.x.1.2.1700000000000000", check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+def test_export_writes_every_tensor_and_goes_on_where_it_was(dumped, tmp_path):
+    done = run(tmp_path, "export", dumped, "--to", "npy", "--output", "npy", "--json")
+    result = json.loads(done.stdout)
+    files = sorted((tmp_path / "npy").rglob("*.npy"))
+    assert len(files) == result["written"] > 100 and not result["problems"]
+    matmul = next(path for path in files if path.name.startswith("MatMul.sequential")
+                  and "train" in str(path) and path.name.endswith(".output.0.npy"))
+    inputs = [np.load(str(matmul).replace(".output.0.", ".input.%d." % i)) for i in (0, 1)]
+    np.testing.assert_allclose(inputs[0] @ inputs[1], np.load(str(matmul)), rtol=1e-5, atol=1e-6)
+    files[0].unlink()
+    again = json.loads(run(tmp_path, "export", dumped, "--to", "npy", "--output", "npy",
+                           "--json").stdout)
+    assert (again["written"], again["skipped"]) == (1, len(files) - 1)
+
+
+def test_export_of_graphs_is_json(dumped, tmp_path):
+    run(tmp_path, "export", dumped, "--to", "json", "--output", "json")
+    documents = [json.loads(path.read_text()) for path in (tmp_path / "json").rglob("*.json")]
+    names = {document["graph"][0]["name"] for document in documents}
+    assert any("train_function" in name for name in names)
+
+
+@pytest.mark.parametrize("arguments", [
+    ("inspect", "missing"), ("export", "missing", "--to", "npy"),
+    ("export", "missing", "--to", "json"), ("export", ".", "--to", "xml"), ("export", ".")])
+def test_wrong_usage_is_status_2(tmp_path, arguments):
+    done = run(tmp_path, *arguments, check=False)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -32,7 +32,8 @@ def describe(root: Flat, call: Any) -> List[Argument]:
         elif dtype == opinfo.DT_VARIANT and name not in consumed:
             found.append(Argument("", name, dtype, ()))
         else:
-            shape = getattr(call.graph.inputs[index], "shape", None)
+            symbolic = call.graph.inputs[index] if index < len(call.graph.inputs) else handle
+            shape = getattr(symbolic, "shape", None)
             found.append(Argument("Data", _unique(name, taken), dtype,
                                   UNKNOWN_RANK if shape is None else as_tuple(shape)))
     return found

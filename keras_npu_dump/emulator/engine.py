@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from absl import logging
 
 from keras_npu_dump.emulator import flat as flat_lib
-from keras_npu_dump.emulator import build_graph, graph_files, opinfo, shapes, writer
+from keras_npu_dump.emulator import build_graph, graph_files, opinfo, overflow, shapes, writer
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
@@ -44,6 +44,7 @@ class Graph:
         self.plan: Optional[Plan] = None
         self.random = False
         self.twin: Optional[Twin] = None
+        self.bare: Optional[Twin] = None
         self.constants: Dict[Any, Any] = {}
         self.static = True
 
@@ -97,7 +98,7 @@ class Engine:
     def _run(self, graph: Graph, index: int, call: Any) -> List[Any]:
         dump = graph.plan is not None and self.session.wants(index)
         if not dump and not graph.random:
-            return call.plain()
+            return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
         with self._lock:
             if graph.twin is None:
                 graph.twin = Twin(call.context, graph.plan.root, graph.plan)
@@ -144,26 +145,41 @@ class Engine:
         self.fail_if_faulty(call.name)
         graph = self.new_graph(call.name)
         write_graph = build_graph.wanted(self.session)
-        if self.session.has_dump_path or write_graph:
+        if self.session.has_dump_path or write_graph or call.uses_xla:
             flat = flat_lib.flatten(call.definition, call.lookup)
+            if call.uses_xla:
+                # As the device: whoever compiled it for XLA, it runs without. With dump and
+                # without, or the two would differ.
+                graph.bare = Twin(call.context, flat, None)
             self._report_unread(flat)
             inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
             graph.static = shapes.is_static(flat, inferred)
             if write_graph:
                 build_graph.write_function(self.folder, self.session, graph, flat, call, inferred)
-            if self.session.dump:
+            if self.session.has_dump_path:
                 self._plan(graph, flat, call)
         self.graphs[call.name] = graph
         self.order.append(graph)
         return graph
 
     def _plan(self, graph: Graph, flat: Flat, call: Any) -> None:
-        plan = Plan(flat, call.variables(), self.session.mode, self.session.layers)
-        self._missing -= plan.found
-        if not plan.empty:
-            graph.plan = plan
-            graph.random = any(opinfo.has_random_state(node)
-                               for inner in flat.walk() for node in inner.nodes)
+        session = self.session
+        if session.debug:
+            # Overflow detection knows neither steps nor modes nor layers (GE
+            # dump_properties.cc): what overflows is dumped whole.
+            plan = Plan(flat, call.variables(), "all", chosen=overflow.may_overflow)
+        else:
+            plan = Plan(flat, call.variables(), session.mode, session.layers)
+            self._missing -= plan.found
+        if plan.empty:
+            return
+        if flat.has_v1_control:
+            logging.warning("emulator: graph %s holds TF1 control flow; nothing of it is dumped.",
+                            graph.name)
+            return
+        graph.plan = plan
+        graph.random = any(opinfo.has_random_state(node)
+                           for node in flat_lib.all_nodes(flat, call.lookup))
 
     def _report_unread(self, flat: Flat) -> None:
         for inner in flat.walk():
@@ -173,9 +189,9 @@ class Engine:
 
     def _dump(self, graph: Graph, index: int, call: Any, values: List[Any]) -> None:
         session = self.session
-        writer.write_execution(
-            session.folder(graph.ge_name, graph.model_id, index), graph.plan,
-            graph.twin.unpack(values), call.args, graph.constants, session)
+        write = overflow.write_execution if session.debug else writer.write_execution
+        write(session.folder(graph.ge_name, graph.model_id, index), graph.plan,
+              graph.twin.unpack(values), call.args, graph.constants, session, graph.model_id)
 
     def close(self) -> None:
         """Ends the session at the end of the process."""

@@ -12,11 +12,10 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 LOOPS = ("While", "StatelessWhile")
 BRANCHES = ("If", "StatelessIf")
-BODIES = {
-    "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
-    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
-}
-_SHORT = {"cond": "cond", "body": "body", "then_branch": "then", "else_branch": "else"}
+CASES = ("Case", "StatelessCase")
+V1_CONTROL = frozenset(("Switch", "Merge", "RefSwitch", "RefMerge", "Enter", "Exit",
+                        "RefEnter", "RefExit", "NextIteration", "LoopCond", "_SwitchN"))
+_SHORT = {"then_branch": "then", "else_branch": "else"}
 
 Lookup = Callable[[str], Any]
 
@@ -60,18 +59,63 @@ class Flat:
             for inner in body.walk():
                 yield inner
 
+    @property
+    def has_v1_control(self) -> bool:
+        """Whether some values here may not exist, as on the path not taken of a Switch."""
+        return any(node.op in V1_CONTROL for flat in self.walk() for node in flat.nodes)
+
     def outer(self, arg: str) -> Optional[str]:
         """The parent's tensor that `arg` always equals; None if it changes in a loop."""
         if self.parent is None:
             return None
         index = self.arg_index[arg]
         call = self.parent.by_name[self.node]
-        if self.role in ("then_branch", "else_branch"):
+        if self.role not in ("cond", "body"):
             return call.input[index + 1]
         body = self.parent.bodies[(self.node, "body")]
         if body.ret[index] == body.args[index][0]:
             return call.input[index]
         return None
+
+
+def roles(node: Any) -> List[str]:
+    """The bodies that a control-flow node has, in order; [] for any other node."""
+    if node.op in LOOPS:
+        return ["cond", "body"]
+    if node.op in BRANCHES:
+        return ["then_branch", "else_branch"]
+    if node.op in CASES:
+        return ["branch_%d" % index for index in range(len(node.attr["branches"].list.func))]
+    return []
+
+
+def body_function(node: Any, role: str) -> Any:
+    """The attribute that names a body's function (a NameAttrList)."""
+    if node.op in CASES:
+        return node.attr["branches"].list.func[int(role.rpartition("_")[2])]
+    return node.attr[role].func
+
+
+def named_functions(node: Any) -> List[str]:
+    """The functions that a node's attributes name."""
+    names = []
+    for value in node.attr.values():
+        names.extend(function.name for function in [value.func] + list(value.list.func)
+                     if function.name)
+    return names
+
+
+def all_nodes(root: Flat, lookup: Lookup) -> Iterator[Any]:
+    """Every node of the graph and of whatever function it names, however deep."""
+    stack = [node for flat in root.walk() for node in flat.nodes]
+    seen: Set[str] = set()
+    while stack:
+        node = stack.pop()
+        yield node
+        for name in named_functions(node):
+            if name not in seen:
+                seen.add(name)
+                stack.extend(lookup(name).node_def)
 
 
 def split_control(inputs: Any) -> Tuple[List[str], List[str]]:
@@ -108,7 +152,7 @@ class _Flattener:
         rename = {arg: arg for arg, _ in args}
         nodes: List[Any] = []
         aliases: Dict[str, str] = {}
-        prefix = "%s/%s" % (node, _SHORT[role]) if parent else ""
+        prefix = "%s/%s" % (node, _SHORT.get(role, role)) if parent else ""
         ends = self._inline(definition, prefix, node, rename, [], nodes, aliases)
         ret = [ends[0][output.name] for output in definition.signature.output_arg]
         nodes = _resolve(nodes, aliases)
@@ -187,17 +231,15 @@ class _Flattener:
         nodes.append(done)
 
     def _add_bodies(self, flat: Flat, node: Any) -> None:
-        if node.op in BODIES:
-            for role in BODIES[node.op]:
-                definition = self._lookup(node.attr[role].func.name)
+        if roles(node):
+            for role in roles(node):
+                definition = self._lookup(body_function(node, role).name)
                 flat.bodies[(node.name, role)] = self.flatten(definition, flat, node.name, role)
             return
-        held = [attr for attr, value in node.attr.items()
-                if value.HasField("func") or value.list.func]
+        held = named_functions(node)
         if held:
-            flat.unread.append((node.name, "%s holds functions in %s" % (
-                node.op, ", ".join(sorted(held)))))
-        elif node.op in ("Switch", "Merge", "RefSwitch", "RefMerge", "Enter", "Exit"):
+            flat.unread.append((node.name, "%s holds %s" % (node.op, ", ".join(held))))
+        elif node.op in V1_CONTROL:
             flat.unread.append((node.name, "%s of TF1 control flow" % node.op))
 
 

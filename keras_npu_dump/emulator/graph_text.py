@@ -52,7 +52,7 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
     names = {id(root): name}
     for number, flat in enumerate(root.walk()):
         for (node, role), body in flat.bodies.items():
-            place = flat_lib.BODIES[flat.by_name[node].op].index(role)
+            place = flat_lib.roles(flat.by_name[node]).index(role)
             names[id(body)] = "%s%d%s%d" % (node, place, body.name, number)
     graphs = []
     for flat in root.walk():
@@ -124,7 +124,7 @@ class _Maker:
                               node.name, index)
                         for index, (tensor, dtype) in enumerate(opinfo.outputs(node))]
         bodies = [self._names[id(self._flat.bodies[(node.name, role)])]
-                  for role in flat_lib.BODIES.get(node.op, ())
+                  for role in flat_lib.roles(node)
                   if (node.name, role) in self._flat.bodies]
         return GraphOp(node.name, node.op, inputs, input_descs, output_descs,
                        original_op_names=[node.name],

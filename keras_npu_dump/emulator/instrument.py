@@ -126,8 +126,8 @@ class Instrumented:
         return definition, extra
 
     def _widen(self, definition, flat: Flat, node) -> None:
-        """Gives a While or If one list per wanted tensor, and bodies that fill them."""
-        bodies = [flat.bodies[(node.name, role)] for role in flat_lib.BODIES[node.op]]
+        """Gives a While, If or Case one list per wanted tensor, and bodies that fill them."""
+        bodies = [flat.bodies[(node.name, role)] for role in flat_lib.roles(node)]
         dtypes = [dtype for body in bodies for _, dtype in self._own_outputs(body)]
         data, controls = flat_lib.split_control(node.input)
         lists = [_empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
@@ -141,9 +141,9 @@ class Instrumented:
             for _ in lists:
                 shapes.add()
         first = 0
-        for role, body in zip(flat_lib.BODIES[node.op], bodies):
+        for role, body in zip(flat_lib.roles(node), bodies):
             name = re.sub(r"[^A-Za-z0-9_]", "_", "%s_%s_%s" % (self._name, node.name, role))
-            node.attr[role].func.name = name
+            flat_lib.body_function(node, role).name = name
             self.definitions.append(self._body(body, name, len(lists), first, role))
             first += len(self._own_outputs(body))
 

@@ -6,7 +6,7 @@ out is never computed a second time, never kept alive, never copied.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator import opinfo
@@ -73,6 +73,7 @@ class Plan:
       variables: for each argument, whether it is the handle of a variable.
       mode: "input", "output" or "all".
       layers: names of operators, empty for all.
+      chosen: further says of a node whether it may leave files; None is always.
 
     Attributes:
       ops: id(flat) -> its DumpedOps in executable order.
@@ -82,7 +83,8 @@ class Plan:
       found: names of `layers` that exist.
     """
 
-    def __init__(self, root: Flat, variables: Sequence[bool], mode: str, layers: Any = ()):
+    def __init__(self, root: Flat, variables: Sequence[bool], mode: str, layers: Any = (),
+                 chosen: Optional[Callable[[Any], bool]] = None):
         self.root = root
         self._variables = variables
         self._mode = mode
@@ -104,7 +106,7 @@ class Plan:
                 if not opinfo.dumped(node):
                     continue
                 task_id += 1
-                if layers and node.name not in layers:
+                if (layers and node.name not in layers) or (chosen and not chosen(node)):
                     continue
                 self.found.add(node.name)
                 op = self._dumped(flat, node, task_id)

@@ -108,5 +108,5 @@ class Session:
         return os.path.join(*parts)
 
     def wants(self, data_index: int) -> bool:
-        """Whether execution `data_index` of any graph is dumped."""
-        return self.dump and data_index in self.steps
+        """Whether execution `data_index` of any graph is dumped, or watched for overflow."""
+        return self.debug or (self.dump and data_index in self.steps)

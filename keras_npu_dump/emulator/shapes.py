@@ -115,11 +115,9 @@ def _add_library(graph_def: Any, flat: Flat, lookup: Any) -> None:
     seen = set()
     stack = list(flat.nodes)
     while stack:
-        node = stack.pop()
-        for value in node.attr.values():
-            for function in [value.func] + list(value.list.func):
-                if function.name and function.name not in seen:
-                    seen.add(function.name)
-                    definition = lookup(function.name)
-                    graph_def.library.function.add().CopyFrom(definition)
-                    stack.extend(definition.node_def)
+        for name in flat_lib.named_functions(stack.pop()):
+            if name not in seen:
+                seen.add(name)
+                definition = lookup(name)
+                graph_def.library.function.add().CopyFrom(definition)
+                stack.extend(definition.node_def)

@@ -123,7 +123,7 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
         graph.model_id = ENGINE.next_model_id()
     graph.count = 1
     session = ENGINE.session
-    dump = session.wants(0) and (not session.layers or op in session.layers)
+    dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
     with watch.own_work():
         before = _values(op, inputs, read=dump and session.mode != "output")
     result = run()

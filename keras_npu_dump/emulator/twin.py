@@ -7,7 +7,7 @@ are the original's. Its name is internal and does not appear in errors.
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.instrument import Instrumented
@@ -39,18 +39,19 @@ class Twin:
     Args:
       context: TensorFlow's eager context, where functions are registered.
       root: the flat graph.
-      plan: what is to come out.
+      plan: what is to come out; None for nothing beyond the function's own outputs.
 
     Attributes:
       name: of the twin.
       count: of its outputs, the original ones first.
     """
 
-    def __init__(self, context: Any, root: Flat, plan: Plan):
+    def __init__(self, context: Any, root: Flat, plan: Optional[Plan]):
         self.name = "__npu_dump_twin_%d" % next(_NUMBERS)
         self._root = root
         self._original = root.definition.signature.name
-        self._parts = Instrumented(root, plan.wanted, self.name, plan.reads)
+        self._parts = Instrumented(root, plan.wanted if plan else {}, self.name,
+                                   plan.reads if plan else {})
         for definition in self._parts.definitions:
             context.add_function_def(definition)
         self._first = len(root.ret)

@@ -45,6 +45,12 @@ class Call:
         return self.function.definition
 
     @property
+    def uses_xla(self) -> bool:
+        """Whether the function asks to be compiled by XLA."""
+        attrs = self.definition.attr
+        return "_XlaMustCompile" in attrs and attrs["_XlaMustCompile"].b
+
+    @property
     def graph(self) -> Any:
         """The FuncGraph it was made from."""
         return self.function.graph

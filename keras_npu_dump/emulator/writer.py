@@ -4,9 +4,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.flat import BODIES
+from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.session import Session
 from keras_npu_dump.emulator.twin import Activation
@@ -35,15 +35,17 @@ CLOCK = Clock()
 
 
 def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
-                    constants: Dict[Any, Any], session: Session) -> int:
+                    constants: Dict[Any, Any], session: Session, model_id: int = 0) -> int:
     """Writes all files of one execution and returns how many.
 
     Args:
       folder: `.../{model_name}/{model_id}/{data_index}`, made if missing, mode 0700.
       plan, activation, args, constants: see `Values`.
       session: says whether data or statistics, and the form of names.
+      model_id: not needed here; see overflow.py.
     """
-    return _Writer(folder, plan, Values(plan, args, constants), session).write(activation)
+    del model_id
+    return Writer(folder, plan, Values(plan, args, constants), session).write(activation)
 
 
 def write_operator(folder: str, session: Session, op_type: str, op_name: str, task_id: int,
@@ -65,7 +67,8 @@ def write_operator(folder: str, session: Session, op_type: str, op_name: str, ta
     return path
 
 
-class _Writer:
+class Writer:
+    """Walks one execution; see `write_execution`."""
 
     def __init__(self, folder: str, plan: Plan, values: Values, session: Session):
         self._folder = folder
@@ -80,18 +83,28 @@ class _Writer:
         for node in activation.flat.nodes:
             if node.name in ops:
                 self._write_op(ops[node.name], activation)
-            for role in BODIES.get(node.op, ()):
+            for role in flat_lib.roles(node):
                 for inner in activation.children.get((node.name, role), ()):
                     self.write(inner)
         return self._files
 
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
-        inputs = [self._value(source, activation) for source in op.inputs]
-        outputs = [self._value(source, activation, (op.node.name, index))
-                   for index, source in enumerate(op.outputs)]
+        self._write(op, self.inputs(op, activation), self.outputs(op, activation))
+
+    def _write(self, op: DumpedOp, inputs: Sequence[tensor.Value],
+               outputs: Sequence[tensor.Value]) -> None:
         write_operator(self._folder, self._session, op.node.op, op.node.name, op.task_id, inputs,
                        outputs)
         self._files += 1
+
+    def inputs(self, op: DumpedOp, activation: Activation) -> List[tensor.Value]:
+        """Entries of the inputs that the plan has."""
+        return [self._value(source, activation) for source in op.inputs]
+
+    def outputs(self, op: DumpedOp, activation: Activation) -> List[tensor.Value]:
+        """Entries of the outputs that the plan has."""
+        return [self._value(source, activation, (op.node.name, index))
+                for index, source in enumerate(op.outputs)]
 
     def _value(self, source: Source, activation: Activation,
                origin: Optional[Tuple[str, int]] = None) -> tensor.Value:

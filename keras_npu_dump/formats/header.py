@@ -150,12 +150,17 @@ def _place(header: DumpHeader, start: int, size: int, path: Path) -> None:
     for entry in header.entries:
         total += entry.size
     if total > left:
-        # The device writes nothing for an entry whose address it could not
-        # resolve, but leaves its size in the header (dump_task.cpp).
-        stored = sum(entry.size for entry in header.entries if entry.address)
+        # The device writes nothing for an input or output whose address it
+        # could not resolve, but leaves its size in the header
+        # (dump_task.cpp). Without any address there is no telling such a
+        # file from one that was cut.
+        left_out = [entry for entry in header.entries
+                    if not entry.address and entry.size
+                    and entry.kind in ("input", "output")]
+        stored = total - sum(entry.size for entry in left_out)
         if stored == left and any(e.address for e in header.entries):
-            for entry in header.entries:
-                entry.stored = bool(entry.address) or not entry.size
+            for entry in left_out:
+                entry.stored = False
             total = stored
     pos = start
     for entry in header.entries:

@@ -10,7 +10,13 @@ import types
 
 from keras_npu_dump.collect.collecting import collect
 from keras_npu_dump.collect.manifest import (
-    GraphRecord, Manifest, Pair, RunRecord, Step, load_manifest)
+    GraphRecord,
+    Manifest,
+    Pair,
+    RunRecord,
+    Step,
+    load_manifest,
+)
 from keras_npu_dump.collect.problems import Problem
 
 __all__ = ["GraphRecord", "Manifest", "Pair", "Problem", "RunRecord", "Step", "collect",

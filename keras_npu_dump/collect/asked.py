@@ -7,7 +7,7 @@ from typing import Iterable, List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Unit
-from keras_npu_dump.collect.iterations import Trained
+from keras_npu_dump.collect.pairing import Paired
 from keras_npu_dump.collect.problems import INFO, Problems
 from keras_npu_dump.collect.records import Run, Section, parse_steps
 from keras_npu_dump.collect.sessions import Session
@@ -17,7 +17,7 @@ from keras_npu_dump.steps import StepSet
 _MANY = 50
 
 
-def check_run(run: Run, session: Optional[Session], trained: Sequence[Trained],
+def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
               unpaired: Sequence[Unit], graphs: Sequence[BuildGraph], faulty: Set[str],
               problems: Problems) -> None:
     """What a run asked for and did not get.
@@ -59,10 +59,10 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Trained],
             missing += len(gone)
             cause, hint = _cause(run, session, one, graphs, faulty, wrong_layers)
             name = section.graph_name or (one.graph.name if one else "the training graph")
+            where = run.folder if one is None else one.folder
             for index in gone[:_MANY]:
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
-                             "%s" % (index, name, cause), hint=hint,
-                             path=run.folder if one is None else one.matches[0].unit.folders[0].path)
+                             "%s" % (index, name, cause), hint=hint, path=where)
     if session is None and any(section.executions for section in run.sections):
         cause, hint = _cause(run, None, None, graphs, faulty, wrong_layers)
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
@@ -105,7 +105,7 @@ def _first(asked: StepSet, limit: int) -> List[int]:
     return found
 
 
-def _cause(run: Run, session: Optional[Session], one: Optional[Trained],
+def _cause(run: Run, session: Optional[Session], one: Optional[Paired],
            graphs: Sequence[BuildGraph], faulty: Set[str],
            wrong_layers: bool) -> Tuple[str, Optional[str]]:
     """(cause, hint) of steps that ran and left nothing."""
@@ -119,15 +119,15 @@ def _cause(run: Run, session: Optional[Session], one: Optional[Trained],
             return ("the device was opened without dump (the graph's options say enableDump 0): "
                     "settings came after npu_device.open()",
                     "apply the settings before npu_device.open(), or use keras-npu-dump run")
+    if one is None and bodies and not any(body.has_step for body in bodies):
+        return ("the graph has no step id (no ge_global_step), and with dump_step set the device "
+                "then dumps nothing of it", "try once without dump_step")
     names = [graph.name for graph in graphs if graph.role == "train"]
-    if (one is not None and one.reloaded()) or len(set(names)) < len(names):
+    if (one is not None and one.reloaded) or len(set(names)) < len(names):
         return "the graph was built again and counted from 0 anew", None
     if faulty:
         return "the disk was full, or writing broke off: files before it are empty or cut off", (
             "free space, or dump fewer steps, dump_data='stats', or a dump_layer")
-    if bodies and not any(body.has_step for body in bodies):
-        return ("the graph has no step id (no ge_global_step), and with dump_step set the device "
-                "then dumps nothing of it", "try once without dump_step")
     if run.alive:
         return "the process still runs, files may be on their way", None
     if run.document.get("opened") is False:
@@ -142,7 +142,7 @@ def _cause(run: Run, session: Optional[Session], one: Optional[Trained],
     return "cause unknown", "look for disk and dump errors in the device's log of that time"
 
 
-def check_layers(layers: Sequence[str], trained: Sequence[Trained],
+def check_layers(layers: Sequence[str], trained: Sequence[Paired],
                  graphs: Sequence[BuildGraph], problems: Problems) -> bool:
     """Tells names of dump_layer that no executed graph has. True if none is known."""
     if not layers:
@@ -170,7 +170,7 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> List[str]:
     return list(dict.fromkeys(ends + close + inside))[:count]
 
 
-def check_session(session: Session, trained: Sequence[Trained], problems: Problems) -> None:
+def check_session(session: Session, trained: Sequence[Paired], problems: Problems) -> None:
     """Steps of a session without record: what the graph's own options can tell."""
     for one in trained:
         body = one.graph.body
@@ -186,20 +186,20 @@ def check_session(session: Session, trained: Sequence[Trained], problems: Proble
                 code = "step-missing" if have and index < max(have) else "step-not-reached"
                 problems.add(code, "step %d was asked for by the graph's options and has no "
                              "folder; no journal tells whether it was executed" % index,
-                             path=one.matches[0].unit.folders[0].path)
+                             path=one.folder)
 
 
-def check_unasked(asked: Optional[StepSet], one: Trained, problems: Problems) -> None:
+def check_unasked(asked: Optional[StepSet], one: Paired, problems: Problems) -> None:
     if asked is None or asked.is_all:
         return
     extra = [index for index in one.indices if index not in asked]
     if extra:
         problems.add("step-unasked", "%s has folders of steps that were not asked for: %s" % (
             one.graph.name, ", ".join(str(index) for index in extra[:10])),
-            path=os.path.dirname(one.matches[0].unit.folders[0].path))
+            path=os.path.dirname(one.folder))
 
 
-def executions_of(run: Run, trained: Sequence[Trained]) -> dict:
+def executions_of(run: Run, trained: Sequence[Paired]) -> dict:
     """`executions` of a run in the manifest, by graph name."""
     names = {one.section.number: one.graph.name for one in trained if one.section is not None}
     found = {}

@@ -15,21 +15,22 @@ from keras_npu_dump.formats.names import DumpName, sanitise
 
 # Operators that run without leaving data: inputs, constants, control flow,
 # queues, stacks (the vendor's dump_data_collect.md, GE dump_properties.cc).
-QUIET_TYPES = frozenset("""
-    Data RefData AnnData Const Constant ConstPlaceHolder FileConstant Placeholder PlaceHolder
-    Variable VariableV2 VarHandleOp VarIsInitializedOp IsVariableInitialized
-    TemporaryVariable DestroyTemporaryVariable ReadVariableOp NoOp NetOutput End Identity IdentityN
-    Merge RefMerge Switch RefSwitch SwitchN Enter RefEnter Exit RefExit NextIteration
-    RefNextIteration LoopCond ControlTrigger StreamActive StreamSwitch StreamSwitchN StreamMerge
-    LabelSet LabelGoto LabelGotoEx LabelSwitch LabelSwitchByIndex
-    If StatelessIf _If Case StatelessCase While StatelessWhile _While For
-    PartitionedCall StatefulPartitionedCall StatelessPartitionedCall SymbolicGradient
-    Iterator IteratorV2 AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3
-    IteratorGetNext IteratorGetNextSync MakeIterator DeleteIterator GetNext DynamicGetNext
-    DynamicGetNextV2 OutfeedEnqueueOp OutfeedEnqueueOpV2 OptionalFromValue OptionalGetValue
-    QueueData QueueDequeue QueueEnqueue Stack StackPush StackPop StackClose
-    Send Recv MemcpyAddrAsync FlowCtrl Assert Print Abort
-    """.split())
+QUIET_TYPES = frozenset((
+    "Data", "RefData", "AnnData", "Const", "Constant", "ConstPlaceHolder", "FileConstant",
+    "Placeholder", "PlaceHolder", "Variable", "VariableV2", "VarHandleOp", "VarIsInitializedOp",
+    "IsVariableInitialized", "TemporaryVariable", "DestroyTemporaryVariable", "ReadVariableOp",
+    "NoOp", "NetOutput", "End", "Identity", "IdentityN", "Merge", "RefMerge", "Switch",
+    "RefSwitch", "SwitchN", "Enter", "RefEnter", "Exit", "RefExit", "NextIteration",
+    "RefNextIteration", "LoopCond", "ControlTrigger", "StreamActive", "StreamSwitch",
+    "StreamSwitchN", "StreamMerge", "LabelSet", "LabelGoto", "LabelGotoEx", "LabelSwitch",
+    "LabelSwitchByIndex", "If", "StatelessIf", "_If", "Case", "StatelessCase", "While",
+    "StatelessWhile", "_While", "For", "PartitionedCall", "StatefulPartitionedCall",
+    "StatelessPartitionedCall", "SymbolicGradient", "Iterator", "IteratorV2", "AnonymousIterator",
+    "AnonymousIteratorV2", "AnonymousIteratorV3", "IteratorGetNext", "IteratorGetNextSync",
+    "MakeIterator", "DeleteIterator", "GetNext", "DynamicGetNext", "DynamicGetNextV2",
+    "OutfeedEnqueueOp", "OutfeedEnqueueOpV2", "OptionalFromValue", "OptionalGetValue",
+    "QueueData", "QueueDequeue", "QueueEnqueue", "Stack", "StackPush", "StackPop", "StackClose",
+    "Send", "Recv", "MemcpyAddrAsync", "FlowCtrl", "Assert", "Print", "Abort"))
 # Called any number of times, or not at all: their sub-graphs owe no file.
 _CONDITIONAL = re.compile(r"_?(Stateless|Stateful)?(If|Case|While|For)$")
 _LOCAL_LIBRARIES = ("DNN_VM_GE_LOCAL_OP_STORE",)
@@ -99,11 +100,11 @@ class BuildGraph:
 
     def __init__(self, file: GraphFile, problems: Problems):
         self.file = file
-        self.name = None  # type: Optional[str]
-        self.body = None  # type: Optional[Body]
-        self.error = None  # type: Optional[str]
+        self.name: Optional[str] = None
+        self.body: Optional[Body] = None
+        self.error: Optional[str] = None
         self.role = "unknown"
-        self.role_evidence = []  # type: List[str]
+        self.role_evidence: List[str] = []
         self._problems = problems
         try:
             self.name = graph_reader.read_head(file.path).name
@@ -162,14 +163,14 @@ def _digest(path: str) -> bytes:
 
 
 def _read(path: str) -> Body:
-    names = []  # type: List[str]
-    keys = {}  # type: Dict[str, OpFact]
-    by_graph = {}  # type: Dict[str, FrozenSet[str]]
-    types = set()  # type: Set[str]
+    names: List[str] = []
+    keys: Dict[str, OpFact] = {}
+    by_graph: Dict[str, FrozenSet[str]] = {}
+    types: Set[str] = set()
     count = 0
     has_step = False
-    options = {}  # type: Dict[str, str]
-    conditional = set()  # type: Set[str]
+    options: Dict[str, str] = {}
+    conditional: Set[str] = set()
     for one in graph_reader.read_graphs(path):
         names.append(one.name)
         here = []
@@ -209,7 +210,7 @@ def _no_task(op: Any) -> bool:
 
 def _options(attrs: Any) -> Dict[str, str]:
     """GE options from the root graph's attributes (GE graph_utils.cc, level 1 and 2)."""
-    found = {}  # type: Dict[str, str]
+    found: Dict[str, str] = {}
     for group in _OPTIONS:
         value = attrs.get(group)
         if isinstance(value, graph_text.NamedAttrs):

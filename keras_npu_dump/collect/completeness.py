@@ -6,10 +6,10 @@ import time
 from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.build_graph import Body
-from keras_npu_dump.collect.evidence import dump_options
 from keras_npu_dump.collect.headers import Content, read_content
-from keras_npu_dump.collect.pairing import Match
+from keras_npu_dump.collect.pairing import Match, Paired
 from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.collect.rules_content import dump_options
 from keras_npu_dump.collect.scan import DUMP_KINDS, DumpFolder
 from keras_npu_dump.collect.sessions import Session
 
@@ -28,8 +28,8 @@ def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Pr
     Args:
       budget: how many files are opened at most; None opens all.
     """
-    faults = []  # type: List[Fault]
-    work = []  # type: List[Tuple[Session, DumpFolder, List[int]]]
+    faults: List[Fault] = []
+    work: List[Tuple[Session, DumpFolder, List[int]]] = []
     for session in sessions:
         for folder in session.folders:
             work.append((session, folder, _look_at_names(session, folder, faults, problems)))
@@ -90,7 +90,7 @@ def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float],
     maybe = [one for one in faults if one[3].fault in ("empty", "truncated")]
     if any(not _alive(one[0]) for one in maybe):
         now(LOOK_AGAIN)
-    growing = {}  # type: Dict[str, int]
+    growing: Dict[str, int] = {}
     for session, folder, position, content in faults:
         name = folder.names[position]
         path = os.path.join(folder.path, name)
@@ -123,17 +123,16 @@ def _size(path: str) -> int:
         return -1
 
 
-def check_operators(matches: Sequence[Match], problems: Problems) -> None:
+def check_operators(pair: Paired, problems: Problems) -> None:
     """Operators without a file and files without an operator, for one graph of one session."""
-    body = matches[0].graph.body
+    body = pair.graph.body
     if body is None:
         return
-    session = matches[0].unit.session
-    mode, layers = dump_options(session, matches[0].graph)
+    mode, layers = dump_options(pair.session, pair.graph)
     owed = body.owed(mode, layers)
-    missing = {}  # type: Dict[FrozenSet[str], List[str]]
-    foreign = {}  # type: Dict[FrozenSet[str], List[str]]
-    for where, have in _by_step(matches).items():
+    missing: Dict[FrozenSet[str], List[str]] = {}
+    foreign: Dict[FrozenSet[str], List[str]] = {}
+    for where, have in _by_step(pair.matches).items():
         gone = owed - have if _complete_layers(owed, have) else frozenset()
         extra = frozenset(key for key in have if key not in body.keys)
         if gone:
@@ -142,11 +141,11 @@ def check_operators(matches: Sequence[Match], problems: Problems) -> None:
             foreign.setdefault(extra, []).append(where)
     for gone, places in missing.items():
         problems.add("operator-missing", "%d of %d operators of %s left no file in %d steps, "
-                     "such as %s" % (len(gone), len(owed), matches[0].graph.name, len(places),
+                     "such as %s" % (len(gone), len(owed), pair.graph.name, len(places),
                                      _some(gone, body)), path=places[0])
     for extra, places in foreign.items():
         problems.add("operator-foreign", "%d files are of operators that %s does not have, such "
-                     "as %s" % (len(extra), matches[0].graph.name, ", ".join(sorted(extra)[:3])),
+                     "as %s" % (len(extra), pair.graph.name, ", ".join(sorted(extra)[:3])),
                      path=places[0])
 
 
@@ -157,8 +156,8 @@ def _complete_layers(owed: FrozenSet[str], have: FrozenSet[str]) -> bool:
 
 def _by_step(matches: Sequence[Match]) -> Dict[str, FrozenSet[str]]:
     """Operators of each execution; the parts of a dynamic graph count as one."""
-    found = {}  # type: Dict[Tuple, Tuple[str, List[FrozenSet[str]]]]
-    loads = {}  # type: Dict[Tuple, int]
+    found: Dict[Tuple, Tuple[str, List[FrozenSet[str]]]] = {}
+    loads: Dict[Tuple, int] = {}
     for match in sorted(matches, key=lambda one: one.unit.model_id or 0):
         # The n-th load of each model name goes together.
         name = match.unit.model_name

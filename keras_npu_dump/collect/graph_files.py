@@ -44,7 +44,7 @@ def find_graph_files(dump_path: str, path: str, runs: Sequence[Run], graphs: Ite
     Raises:
       InputError: a name in `graphs` does not exist.
     """
-    found = {}  # type: Dict[str, GraphFile]
+    found: Dict[str, GraphFile] = {}
     given = [os.path.abspath(one) for one in graphs]
     for one in given:
         if os.path.isfile(one):
@@ -70,8 +70,7 @@ def _run_folders(run: Run, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
     named = run.document.get("graph_path")
     if named:
         yield os.path.join(dump_path, str(named)), True, "run record"
-    for folder, deep, source in _variables(run.environment, str(base)):
-        yield folder, deep, source
+    yield from _variables(run.environment, str(base))
     if run.document.get("cwd"):
         yield str(base), False, "directory of the training process"
 
@@ -91,8 +90,7 @@ def _surroundings() -> Iterator[Tuple[str, bool, str]]:
         here = os.getcwd()
     except OSError:
         return
-    for folder, deep, source in _variables(dict(os.environ), here):
-        yield folder, deep, source
+    yield from _variables(dict(os.environ), here)
     yield here, False, "current directory"
     for name in _folders(here):
         if _PID.match(name):
@@ -112,16 +110,13 @@ def _near(found: Dict[str, GraphFile], root: str, problems: Problems) -> None:
 
 def _walk(found: Dict[str, GraphFile], root: str, source: str, problems: Problems,
           prune: bool = True) -> None:
-    visited = 0
-
     def tell(error: OSError) -> None:
         if error.filename and os.path.isdir(error.filename):
             problems.add("unreadable", "cannot read the folder %s: %s" % (
                 error.filename, error.strerror), path=error.filename)
 
-    for folder, folders, names in os.walk(root, onerror=tell):
-        visited += 1
-        if visited > _MAX_FOLDERS:
+    for visited, (folder, folders, names) in enumerate(os.walk(root, onerror=tell)):
+        if visited >= _MAX_FOLDERS:
             problems.add("unreadable", "%s has more than %d folders, graph files in the rest "
                          "were not looked for" % (root, _MAX_FOLDERS),
                          hint="name the folder with --graphs")

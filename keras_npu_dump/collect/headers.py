@@ -32,7 +32,7 @@ class HeaderCache:
     """Reads each file's header at most once per comparison; keeps what pairing asked for."""
 
     def __init__(self) -> None:
-        self._kept = {}  # type: Dict[Tuple[str, str], Content]
+        self._kept: Dict[Tuple[str, str], Content] = {}
 
     def read(self, folder: DumpFolder, position: int) -> Content:
         key = (folder.path, folder.names[position])
@@ -45,8 +45,9 @@ class HeaderCache:
         equal = other = 0
         for folder, position in _sample(unit, body):
             content = self.read(folder, position)
-            if content.fault is None:
-                verdict = agrees(content, body.keys[folder.facts[position].key])
+            key = folder.facts[position].key
+            if content.fault is None and key is not None:
+                verdict = agrees(content, body.keys[key])
                 equal += verdict is True
                 other += verdict is False
         return equal, other
@@ -107,7 +108,8 @@ def read_content(folder: DumpFolder, position: int) -> Content:
 def _stats(path: str) -> Content:
     with open(path, "rb") as stream:
         data = stream.read(_MAX_STATS)
-    inputs, outputs = [], []  # type: Tuple[Tensors, Tensors]
+    inputs: Tensors = []
+    outputs: Tensors = []
     rows = parse_stats(data, path)
     if not data.endswith(b"\n"):
         # Cells may be complete to the eye; every row is written with its line end.

@@ -4,45 +4,17 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from keras_npu_dump.collect.build_graph import BuildGraph
-from keras_npu_dump.collect.evidence import SAME_OPERATORS, Unit
-from keras_npu_dump.collect.pairing import Match
+from keras_npu_dump.collect.evidence import Unit
+from keras_npu_dump.collect.pairing import Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run, Section
+from keras_npu_dump.collect.rules_content import SAME_OPERATORS
+
+# What ties a graph to its section of the journal, strongest first.
+RULES = ["name", "operators", "order"]
 
 
-class Trained:
-    """A training graph of one session: its matches, and its section or None."""
-
-    def __init__(self, matches: List[Match]):
-        self.matches = matches
-        self.section = None  # type: Optional[Section]
-
-    @property
-    def graph(self):
-        return self.matches[0].graph
-
-    @property
-    def session(self):
-        return self.matches[0].unit.session
-
-    @property
-    def indices(self) -> List[int]:
-        return sorted({index for one in self.matches for index in one.unit.indices})
-
-    def reloaded(self) -> List[int]:
-        """Model ids after the first of the same model name: the graph was built again
-        and its counter began anew (adapter npu_concrete_graph.cpp, IsGraphNeedRebuild)."""
-        first = {}  # type: Dict[Optional[str], Optional[int]]
-        later = []
-        for match in sorted(self.matches, key=lambda one: one.unit.model_id or 0):
-            name = match.unit.model_name
-            if name in first and match.unit.model_id is not None:
-                later.append(match.unit.model_id)
-            first.setdefault(name, match.unit.model_id)
-        return later
-
-
-def assign_sections(trained: Sequence[Trained], unpaired: Sequence[Unit], run: Optional[Run],
+def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Optional[Run],
                     graphs: Sequence[BuildGraph]) -> None:
     """Gives each training graph of one session its section of the journal.
 
@@ -53,22 +25,27 @@ def assign_sections(trained: Sequence[Trained], unpaired: Sequence[Unit], run: O
     if run is None:
         return
     trained = sorted(trained, key=training_order)
-    free = _assign(trained, list(run.sections), _same_name)
+    free = list(run.sections)
+    if "name" in RULES:
+        free = _assign(trained, free, _same_name)
     free = _without_named(free, run, graphs)
-    free = _assign(trained, free, _same_operators)
+    if "operators" in RULES:
+        free = _assign(trained, free, _same_operators)
+    if "order" not in RULES:
+        return
     rest = [one for one in trained if one.section is None]
     reached = [section for section in free if section.executions] or free
-    slots = rest + [unit for unit in unpaired]  # type: List[Union[Trained, Unit]]
+    slots: List[Union[Paired, Unit]] = [*rest, *unpaired]
     slots.sort(key=_load_order)
     if len(slots) != len(reached):
         slots = list(rest)
     for one, section in zip(slots, reached):
-        if isinstance(one, Trained):
+        if isinstance(one, Paired):
             one.section = section
 
 
-def _assign(trained: Sequence[Trained], free: List[Section],
-            test: Callable[[Section, Trained], bool]) -> List[Section]:
+def _assign(trained: Sequence[Paired], free: List[Section],
+            test: Callable[[Section, Paired], bool]) -> List[Section]:
     """Ties what fits one to one, or what fits several and has the same folders.
     Returns the sections that are left."""
     for narrow in (True, False):
@@ -95,25 +72,25 @@ def _without_named(free: List[Section], run: Run, graphs: Sequence[BuildGraph]) 
     return free
 
 
-def _load_order(one: Union[Trained, Unit]) -> int:
+def _load_order(one: Union[Paired, Unit]) -> int:
     """The model id: GE counts models as it loads them."""
     if isinstance(one, Unit):
         return one.model_id or 0
     return min(match.unit.model_id or 0 for match in one.matches)
 
 
-def training_order(one: Trained) -> Tuple[int, int, int]:
+def training_order(one: Paired) -> Tuple[int, int, int]:
     """Sections in the order of execution: by section, else as GE numbered the graphs."""
     ids = [match.unit.model_id for match in one.matches if match.unit.model_id is not None]
     return (one.section.number if one.section is not None else 1 << 30,
             min(ids) if ids else 1 << 30, one.graph.file.name.index)
 
 
-def _same_name(section: Section, one: Trained) -> bool:
+def _same_name(section: Section, one: Paired) -> bool:
     return one.graph.is_called(section.graph_name)
 
 
-def _same_operators(section: Section, one: Trained) -> bool:
+def _same_operators(section: Section, one: Paired) -> bool:
     if not section.operators or one.graph.body is None:
         return False
     names = one.graph.body.names_of_operators()
@@ -121,15 +98,15 @@ def _same_operators(section: Section, one: Trained) -> bool:
     return have >= SAME_OPERATORS * len(section.operators)
 
 
-def iteration_of(one: Trained, model_id: Optional[int],
+def iteration_of(one: Paired, model_id: Optional[int],
                  data_index: Optional[int]) -> Optional[Dict[str, int]]:
-    if one.section is None or data_index is None or model_id in one.reloaded():
+    if one.section is None or data_index is None or model_id in one.reloaded:
         return None
     execution = one.section.executions.get(data_index)
     return None if execution is None or execution.iteration is None else dict(execution.iteration)
 
 
-def tell_uncertain(trained: Sequence[Trained], problems: Problems) -> None:
+def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
     """Says which iterations cannot be known for sure, and why."""
     for one in trained:
         bare = [folder for match in one.matches for folder in match.unit.folders
@@ -138,20 +115,20 @@ def tell_uncertain(trained: Sequence[Trained], problems: Problems) -> None:
             problems.add(
                 "index-uncertain", "the files of %s have no data_index: the graph has no step id, "
                 "all its executions lie in one folder" % one.graph.name, path=bare[0].path)
-        later = one.reloaded()
+        later = one.reloaded
         if not later and one.section is None and any(
                 other.section is not None and other.graph.name == one.graph.name
                 for other in trained):
-            later = [match.unit.model_id for match in one.matches]
+            later = [match.unit.model_id or 0 for match in one.matches]
         if later:
             problems.add(
                 "index-uncertain", "%s was built again: the folders of model id %s count "
                 "from 0 anew, the journal cannot tell which batches they are" % (
                     one.graph.name, ", ".join(str(number) for number in later)),
-                path=one.matches[0].unit.folders[0].path)
+                path=one.folder)
         if one.section is None:
             continue
-        reasons = {}  # type: Dict[str, List[int]]
+        reasons: Dict[str, List[int]] = {}
         for index in one.indices:
             execution = one.section.executions.get(index)
             if execution is not None and execution.uncertain:
@@ -160,4 +137,4 @@ def tell_uncertain(trained: Sequence[Trained], problems: Problems) -> None:
             problems.add(
                 "index-uncertain", "epoch and batch of data_index %s of %s may be off: %s" % (
                     ", ".join(str(index) for index in indices[:8]), one.graph.name, reason),
-                path=one.matches[0].unit.folders[0].path)
+                path=one.folder)

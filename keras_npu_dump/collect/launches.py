@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.records import Run
 from keras_npu_dump.collect.sessions import SLACK, Session, local_seconds
@@ -50,7 +50,7 @@ class Launches:
         if not self.launches:
             return None
         ends = [one.last_dump for one in self.launches if one.last_dump is not None]
-        if ends and mtime > max(ends) + SLACK and not self._newest_open():
+        if ends and mtime > max(ends) + SLACK and not self._open(mtime):
             return None
         number = -1
         for position, launch in enumerate(self.launches):
@@ -60,16 +60,20 @@ class Launches:
             return None
         return number
 
-    def _newest_open(self) -> bool:
-        """The last launch has left no dump whose time could end it."""
-        return self.launches[-1].last_dump is None
+    def _open(self, mtime: float) -> bool:
+        """The last launch has left no dump, and was not over at that time."""
+        last = self.launches[-1]
+        over = [run.ended for run in last.runs if run.ended is not None]
+        return last.last_dump is None and not (
+            over and len(over) == len(last.runs) and mtime > max(over) + SLACK)
 
     def _boundary(self, position: int) -> float:
         launch = self.launches[position]
         if launch.start is not None:
             return launch.start - SLACK
-        if position and self.launches[position - 1].last_dump is not None:
-            return self.launches[position - 1].last_dump + SLACK
+        before = self.launches[position - 1].last_dump if position else None
+        if before is not None:
+            return before + SLACK
         return launch.begin - _AHEAD
 
     def _surely_older(self, mtime: float) -> bool:
@@ -83,8 +87,8 @@ def find_launches(sessions: Sequence[Session], runs: Sequence[Run]) -> Launches:
     ranks differ, and they began close to each other or ran at the same time.
     A process that left no dump counts too: it may be the last one.
     """
-    launches = []  # type: List[Launch]
-    present = set()
+    launches: List[Launch] = []
+    present: Set[Tuple[str, Optional[int]]] = set()
     end = begun = 0.0
     for begin, last, who, session, run in _members(sessions, runs):
         apart = begin > begun + GAP and begin > end
@@ -112,7 +116,7 @@ def find_launches(sessions: Sequence[Session], runs: Sequence[Run]) -> Launches:
 
 
 def _members(sessions: Sequence[Session], runs: Sequence[Run]) -> List[Tuple]:
-    members = []
+    members: List[Tuple] = []
     for session in sessions:
         run = session.run
         begin = run.started if run is not None else None

@@ -144,7 +144,8 @@ class Manifest:
                 problems=[Problem(**one) for one in document["problems"]],
                 path=path)
         except (KeyError, TypeError) as error:
-            raise FormatError(path or "manifest", "a field is missing or unknown: %s" % error)
+            raise FormatError(
+                path or "manifest", "a field is missing or unknown: %s" % error) from None
 
     def write(self, path: str) -> str:
         """Writes the document to `path` in one step; a reader sees the old or the new one.
@@ -162,11 +163,11 @@ def load_manifest(path: str) -> Manifest:
         with open(path, "rb") as stream:
             document = json.loads(stream.read().decode("utf-8"))
     except OSError as error:
-        raise InputError("cannot read %s: %s" % (path, error.strerror))
+        raise InputError("cannot read %s: %s" % (path, error.strerror)) from None
     except ValueError as error:
-        raise FormatError(path, "not JSON: %s" % error)
+        raise FormatError(path, "not JSON: %s" % error) from None
     manifest = Manifest.from_json(document, os.path.abspath(path))
-    folder = os.path.dirname(manifest.path)
+    folder = os.path.dirname(os.path.abspath(path))
     if os.path.basename(os.path.dirname(folder)) == "runs":
         folder = os.path.dirname(os.path.dirname(folder))
     if any(os.path.exists(os.path.join(folder, step.path))
@@ -192,7 +193,7 @@ def write_atomically(path: str, content: bytes) -> None:
         # mkstemp makes the file 0600, whatever the umask.
         handle, temporary = tempfile.mkstemp(prefix=".manifest-", suffix=".tmp", dir=folder)
     except OSError as error:
-        raise InputError("cannot write %s: %s" % (path, error.strerror))
+        raise InputError("cannot write %s: %s" % (path, error.strerror)) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
@@ -201,7 +202,7 @@ def write_atomically(path: str, content: bytes) -> None:
         os.replace(temporary, path)
     except OSError as error:
         _remove(temporary)
-        raise InputError("cannot write %s: %s" % (path, error.strerror))
+        raise InputError("cannot write %s: %s" % (path, error.strerror)) from None
     except BaseException:
         _remove(temporary)
         raise

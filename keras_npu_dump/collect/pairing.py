@@ -10,9 +10,11 @@ import dataclasses
 import os
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.collect import evidence as rules
+from keras_npu_dump.collect import rules
 from keras_npu_dump.collect.build_graph import BuildGraph
-from keras_npu_dump.collect.evidence import AGAINST, EXCLUDED, FOR, Context, Evidence, Unit
+from keras_npu_dump.collect.evidence import AGAINST, EXCLUDED, FOR, Context, Evidence, Unit, weigh
+from keras_npu_dump.collect.records import Section
+from keras_npu_dump.collect.rules_content import MOST_OPERATORS, SAME_SHAPES
 from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.collect.sessions import Session
 
@@ -54,7 +56,8 @@ class Candidate:
     def content_fits(self) -> bool:
         """Nearly all operators, both ways: enough to pair without any name."""
         return (not self.contradicted and self.verdict("operators") == FOR
-                and self.value("coverage") >= rules.MOST_OPERATORS
+                and self.value("coverage") >= MOST_OPERATORS
+                and ("shapes" not in self.found or self.value("shapes") >= SAME_SHAPES)
                 and self.found["operators"].strange <= 1 + self.unit.allowance)
 
     @property
@@ -93,7 +96,11 @@ class Candidate:
 
 @dataclasses.dataclass
 class Match:
-    """A unit with its graph; `graph` is None where none was found, `why` says it."""
+    """A unit with its graph; `graph` is None where none was found, `why` says it.
+
+    `rivals` are graphs that the evidence does not rule out; `tied` is the graph
+    with those among them that nothing tells from it. `level` grades the name.
+    """
 
     unit: Unit
     graph: Optional[BuildGraph]
@@ -105,9 +112,51 @@ class Match:
     level: int = 0
 
 
+@dataclasses.dataclass
+class Paired:
+    """A graph with its folders in one session; `section` of the journal, if one counted it."""
+
+    session: Session
+    graph: BuildGraph
+    matches: List[Match]
+    section: Optional[Section] = None
+
+    @property
+    def indices(self) -> List[int]:
+        return sorted({index for one in self.matches for index in one.unit.indices})
+
+    @property
+    def folder(self) -> str:
+        """A folder to show for the whole."""
+        return self.matches[0].unit.folders[0].path
+
+    @property
+    def reloaded(self) -> List[int]:
+        """Model ids after the first of the same model name: the graph was built again
+        and its counter began anew (adapter npu_concrete_graph.cpp, IsGraphNeedRebuild)."""
+        seen = set()
+        later = []
+        for unit in sorted((one.unit for one in self.matches), key=lambda one: one.model_id or 0):
+            if unit.model_name in seen and unit.model_id is not None:
+                later.append(unit.model_id)
+            seen.add(unit.model_name)
+        return later
+
+
+def make_pairs(matches: Sequence[Match]) -> List[Paired]:
+    """One for each graph and session, in the order of the matches."""
+    pairs: Dict[Tuple[int, int], Paired] = {}
+    for match in matches:
+        if match.graph is not None:
+            session = match.unit.session
+            pairs.setdefault((id(session), id(match.graph)),
+                             Paired(session, match.graph, [])).matches.append(match)
+    return list(pairs.values())
+
+
 def make_units(sessions: Sequence[Session]) -> List[Unit]:
     """The folders of each model id; a session's files without model folders are one unit."""
-    units = {}  # type: Dict[Tuple, Tuple[Session, List[DumpFolder]]]
+    units: Dict[Tuple, Tuple[Session, List[DumpFolder]]] = {}
     for session in sessions:
         for folder in session.folders:
             key = (id(session), folder.model_name, folder.model_id)
@@ -125,10 +174,10 @@ def match_units(units: Sequence[Unit], graphs: Sequence[BuildGraph],
 
 
 def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
-    candidates = []
-    excluded = []
+    candidates: List[Candidate] = []
+    excluded: List[Candidate] = []
     for graph in graphs:
-        candidate = Candidate(unit, graph, rules.weigh(unit, graph, context, CHEAP))
+        candidate = Candidate(unit, graph, weigh(unit, graph, context, CHEAP))
         (excluded if candidate.excluded else candidates).append(candidate)
     named = [one for one in candidates if one.name_level]
     # Bodies are read of graphs whose name fits; of the others only if none
@@ -156,7 +205,7 @@ def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
     if "keyword" in best.found:
         evidence.append(best.found["keyword"].text)
     return Match(unit, best.graph, confidence, evidence + remarks,
-                 [one.graph for one in rivals], tied=[
+                 [one.graph for one in rivals], tied=[best.graph] + [
                      one.graph for one in rivals if one.key == best.key],
                  level=best.name_level)
 
@@ -164,9 +213,9 @@ def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
 def _look_inside(unit: Unit, candidates: Sequence[Candidate], context: Context) -> None:
     names = [name for name in rules.RULES if name not in CHEAP]
     for candidate in candidates:
-        candidate.found.update(rules.weigh(unit, candidate.graph, context, names))
+        candidate.found.update(weigh(unit, candidate.graph, context, names))
         # A sub-graph's name is known only now.
-        candidate.found.update(rules.weigh(unit, candidate.graph, context, ("full-name",)))
+        candidate.found.update(weigh(unit, candidate.graph, context, ("full-name",)))
 
 
 def _confidence(best: Candidate, rivals: Sequence[Candidate],
@@ -214,14 +263,13 @@ def _share_out(matches: Sequence[Match]) -> None:
     GE numbers models as it loads them and graph files as it builds them, so
     the first of the units most likely wrote the first of the graphs.
     """
-    groups = {}  # type: Dict[Tuple, List[Match]]
+    groups: Dict[Tuple, List[Match]] = {}
     for match in matches:
-        if match.tied:
-            names = tuple(sorted(one.file.path for one in [match.graph] + match.tied))
+        if len(match.tied) > 1:
+            names = tuple(sorted(one.file.path for one in match.tied))
             groups.setdefault(names, []).append(match)
     for members in groups.values():
-        graphs = sorted([members[0].graph] + members[0].tied,
-                        key=lambda one: (one.file.name.index, one.file.path))
+        graphs = sorted(members[0].tied, key=lambda one: (one.file.name.index, one.file.path))
         members.sort(key=_order)
         models = list(dict.fromkeys((id(one.unit.session), one.unit.model_name)
                                     for one in members))
@@ -267,7 +315,7 @@ def _tell_shared(matches: Sequence[Match]) -> None:
     """A graph file is one process's. Several sessions that claim it shared a folder
     and overwrote each other's file, or it is another one's: without a name that
     is no more than a guess."""
-    claims = {}  # type: Dict[int, Dict[int, Session]]
+    claims: Dict[int, Dict[int, Session]] = {}
     for match in matches:
         if match.graph is not None:
             claims.setdefault(id(match.graph), {})[id(match.unit.session)] = match.unit.session

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 ERROR = "error"
 WARNING = "warning"
@@ -62,7 +62,7 @@ class Problems:
     def __init__(self) -> None:
         self._found: List[Problem] = []
         self._counts: Dict[str, int] = {}
-        self._seen = set()
+        self._seen: Set[Tuple[str, Optional[str], str]] = set()
 
     def add(self, code: str, message: str, hint: Optional[str] = None,
             path: Optional[str] = None, severity: Optional[str] = None) -> None:

@@ -191,7 +191,7 @@ def read_runs(dump_path: str, problems: Problems) -> List[Run]:
 def read_run(folder: str, problems: Problems) -> Optional[Run]:
     """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record."""
     path = os.path.join(folder, RUN_FILE)
-    document = {}  # type: Dict[str, Any]
+    document: Dict[str, Any] = {}
     try:
         with open(path, "rb") as stream:
             document = json.loads(stream.read().decode("utf-8"))
@@ -216,7 +216,7 @@ def read_journal(path: str) -> List[Section]:
             lines = stream.read().split(b"\n")
     except OSError:
         return []
-    sections = {}  # type: Dict[int, Section]
+    sections: Dict[int, Section] = {}
     for line in lines:
         try:
             event = json.loads(line.decode("utf-8"))

@@ -6,11 +6,16 @@ fed by hand has no iterator, so neither name nor keyword can decide alone.
 """
 from __future__ import annotations
 
+import collections
 import re
-from typing import List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collect.build_graph import Body, BuildGraph
 from keras_npu_dump.collect.records import Run
+
+Answer = Tuple[str, List[str]]
+RoleRule = Callable[[BuildGraph, Sequence[Run]], Answer]
+NOTHING: Answer = ("unknown", [])
 
 ROLES = ("train", "eval", "predict", "iterator", "init", "unknown")
 
@@ -35,15 +40,70 @@ _NAMES = (
 )
 
 
-def role_by_name(name: Optional[str]) -> Tuple[str, List[str]]:
+RULES: Dict[str, RoleRule] = collections.OrderedDict()
+
+
+def rule(name: str) -> Callable[[RoleRule], RoleRule]:
+    def register(function: RoleRule) -> RoleRule:
+        RULES[name] = function
+        return function
+    return register
+
+
+def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
+    """Sets `role` and `role_evidence` of a graph: operators, journal, name, in this order."""
+    answers = {name: function(graph, runs) for name, function in RULES.items()}
+    role, evidence = answers.get("operators", NOTHING)
+    journal, said = answers.get("journal", NOTHING)
+    named, called = answers.get("name", NOTHING)
+    if role == "forward":
+        # No gradient and no metric: a prediction, or an evaluation without
+        # metrics; only the name can tell these two apart.
+        role = named if named in ("eval", "predict") else "predict"
+        evidence = ["role %s: forward operators only" % role] + (called if named == role else [])
+    if journal == "train":
+        # The journal counts what Keras trains with. A step without any
+        # gradient is odd, but it is what was run as training.
+        if role not in ("train", "unknown"):
+            said = said + ["although it has no gradient operators"]
+        evidence = evidence + said if role == "train" else said
+        role = "train"
+    elif role == "unknown":
+        role, evidence = named, called
+    graph.role, graph.role_evidence = role, evidence
+
+
+def role_by_name(name: Optional[str]) -> str:
+    """The role that a graph's name tells, "unknown" where it tells none."""
     for role, pattern in _NAMES:
         if name and pattern.match(name):
-            return role, ["role %s by the name %s" % (role, name)]
-    return "unknown", []
+            return role
+    return "unknown"
 
 
-def role_by_operators(body: Body) -> Tuple[str, List[str]]:
-    """The role that the operators show; "unknown" where they do not."""
+@rule("name")
+def by_name(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
+    role = role_by_name(graph.name)
+    return (role, ["role %s by the name %s" % (role, graph.name)]) if role != "unknown" else NOTHING
+
+
+@rule("journal")
+def by_journal(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
+    for run in runs:
+        if any(graph.is_called(section.graph_name) for section in run.sections):
+            return "train", ["role train by the journal of %s: it counted executions of %s" % (
+                run.run_id, graph.name)]
+    return NOTHING
+
+
+@rule("operators")
+def by_operators(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
+    return NOTHING if graph.body is None else role_by_operators(graph.body)
+
+
+def role_by_operators(body: Body) -> Answer:
+    """The role that the operators show: one of ROLES, or "forward" for what may be
+    a prediction or an evaluation."""
     gradients, optimizers, assigns, work = [], [], [], []
     iterator = feeds = False
     for op in body.keys.values():
@@ -78,33 +138,3 @@ def role_by_operators(body: Body) -> Tuple[str, List[str]]:
                             % len(assigns)]
         return "forward", []
     return "unknown", []
-
-
-def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
-    """Sets `role` and `role_evidence` of a graph from body, journal and name."""
-    named, named_evidence = role_by_name(graph.name)
-    role, evidence = ("unknown", []) if graph.body is None else role_by_operators(graph.body)
-    journal = None
-    for run in runs:
-        for section in run.sections:
-            if graph.is_called(section.graph_name):
-                journal = "role train by the journal of %s: it counted executions of %s" % (
-                    run.run_id, graph.name)
-    if role == "forward":
-        # No gradient and no metric: a prediction, or an evaluation without
-        # metrics; only the name can tell these two apart.
-        role = named if named in ("eval", "predict") else "predict"
-        evidence = ["role %s: forward operators only" % role] + (
-            named_evidence if named == role else [])
-    if journal is not None:
-        if role == "train":
-            evidence.append(journal)
-        elif graph.body is None or role == "unknown":
-            role, evidence = "train", [journal]
-        else:
-            # The journal counts what Keras trains with. A step without any
-            # gradient is odd, but it is what was run as training.
-            role, evidence = "train", [journal, "although it has no gradient operators"]
-    elif role == "unknown":
-        role, evidence = named, named_evidence
-    graph.role, graph.role_evidence = role, evidence

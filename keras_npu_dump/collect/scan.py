@@ -48,9 +48,23 @@ class DumpFolder:
       unmapped: names of digits that mapping.csv does not explain.
     """
 
-    __slots__ = ("path", "time", "device", "model_name", "model_id", "data_index", "prefix",
-                 "names", "sizes", "facts", "bytes", "first_time", "last_time", "unmapped",
-                 "_operators")
+    __slots__ = (
+        "_operators",
+        "bytes",
+        "data_index",
+        "device",
+        "facts",
+        "first_time",
+        "last_time",
+        "model_id",
+        "model_name",
+        "names",
+        "path",
+        "prefix",
+        "sizes",
+        "time",
+        "unmapped",
+    )
 
     def __init__(self, path: str, step: StepFolder, prefix: str, time: Optional[str]):
         self.path = path
@@ -60,14 +74,14 @@ class DumpFolder:
         self.model_name = step.model_name
         self.model_id = step.model_id
         self.data_index = step.data_index
-        self.names = []  # type: List[str]
+        self.names: List[str] = []
         self.sizes = array.array("Q")
-        self.facts = []  # type: List[FileFact]
+        self.facts: List[FileFact] = []
         self.bytes = 0
-        self.first_time = None  # type: Optional[int]
-        self.last_time = None  # type: Optional[int]
-        self.unmapped = []  # type: List[str]
-        self._operators = None  # type: Optional[frozenset]
+        self.first_time: Optional[int] = None
+        self.last_time: Optional[int] = None
+        self.unmapped: List[str] = []
+        self._operators: Optional[frozenset] = None
 
     @property
     def operators(self) -> frozenset:
@@ -82,7 +96,7 @@ class DumpFolder:
 
     @property
     def kinds(self) -> Dict[str, int]:
-        counts = {}  # type: Dict[str, int]
+        counts: Dict[str, int] = {}
         for fact in self.facts:
             counts[fact.kind] = counts.get(fact.kind, 0) + 1
         return dict(sorted(counts.items()))
@@ -115,7 +129,7 @@ def scan_tree(path: str, problems: Problems,
     try:
         os.listdir(root)
     except OSError as error:
-        raise InputError("cannot read %s: %s" % (path, error.strerror))
+        raise InputError("cannot read %s: %s" % (path, error.strerror)) from None
     above = [part for part in root.split(os.sep) if part]
     folders = []
     names = _Names()
@@ -135,7 +149,7 @@ def scan_tree(path: str, problems: Problems,
 
 
 def _walk(root: str, problems: Problems) -> Iterator[Tuple[str, Tuple[str, ...], list]]:
-    pending = [(root, ())]  # type: List[Tuple[str, Tuple[str, ...]]]
+    pending: List[Tuple[str, Tuple[str, ...]]] = [(root, ())]
     while pending:
         path, below = pending.pop()
         try:
@@ -226,7 +240,7 @@ class _Names:
     """Reads names, each different one once."""
 
     def __init__(self) -> None:
-        self._known = {}  # type: Dict[str, FileFact]
+        self._known: Dict[str, FileFact] = {}
 
     def fill(self, folder: DumpFolder, listing: List[Tuple[str, int]]) -> None:
         listing.sort()

@@ -89,7 +89,7 @@ def local_seconds(time: Optional[str]) -> Optional[float]:
 
 def group_sessions(folders: List[DumpFolder]) -> List[Session]:
     """Folders by (time, device), in order of time and device."""
-    groups = {}  # type: Dict[object, Session]
+    groups: Dict[object, Session] = {}
     for folder in folders:
         key = (folder.time, folder.device)
         if key not in groups:

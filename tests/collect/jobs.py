@@ -75,6 +75,7 @@ class Plan:
     second_time: bool = False
     faults: List[str] = dataclasses.field(default_factory=list)
     keywords: Tuple[str, ...] = ("Iterator",)
+    form: str = "A"                      # of the dump files' names
 
 
 def in_steps(index: int, steps: Optional[str]) -> bool:
@@ -164,6 +165,7 @@ class TruePair:
     iterations: Dict[str, Optional[dict]]  # step folder -> iteration
     latest: bool
     sure: bool = True                    # False: the traces cannot tell, a guess is right
+    confidence: Optional[str] = None     # what the traces allow; None where damage may lower it
     section: int = 0
 
 

@@ -68,6 +68,9 @@ def _pair_fault(true, said, from_root):
         return None
     if from_root(pairs[0]["graph"]) not in true.graphs:
         return "%s -> %s, true is %s" % (sorted(true.folders), pairs[0]["graph"], true.graphs)
+    if true.confidence is not None and pairs[0]["confidence"] != true.confidence:
+        return "%s is %s, the traces allow %s" % (
+            sorted(true.folders), pairs[0]["confidence"], true.confidence)
     if pairs[0]["role"] != true.role:
         return "%s has role %s, true is %s" % (sorted(true.folders), pairs[0]["role"], true.role)
     return None

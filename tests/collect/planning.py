@@ -31,6 +31,7 @@ def plan_job(seed):
     plan.steps = rng.choice(STEPS)
     plan.data = rng.choice(("tensor", "tensor", "stats"))
     plan.mode = rng.choice(("all", "all", "output", "input"))
+    plan.form = rng.choice(("A", "A", "A", "B", "C"))
     plan.second_time = rng.random() < 0.1
     ranks = rng.choice((1, 1, 1, 2, 2, 4))
     if plan.place in ("flat", "top", "cwd"):
@@ -172,7 +173,7 @@ def _one_layer(naming):
 
 
 def lost_sibling(plan, rng):
-    """Training was recompiled; the second function's file is gone, the first has all its operators."""
+    """Recompiled; the second function's file is gone, the first has all its operators."""
     shape, start = _basic(plan, rng, naming=rng.choice(("same", "tf1")), records="none")
     shape.sections, shape.evaluate = 2, False
     plan.steps = "0"
@@ -253,7 +254,7 @@ def other_model(plan, rng):
     shape.model = "another"
     stray = shape.process(0, 0, start)
     train = next(load for load in stray.loads if load.role == "train")
-    train.name = [one for one in process.loads if one.role == "train"][0].name
+    train.name = next(one for one in process.loads if one.role == "train").name
     train.graphs = [(train.name, train.ops)]
     train.index = rng.choice((0, 99))
     train.count, train.role = 0, "stray"

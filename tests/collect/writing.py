@@ -3,8 +3,17 @@ import os
 
 from tests.collect import files
 from tests.collect.jobs import (
-    BASE, TruePair, Truth, file_name, graph_folder, in_steps, model_folders)
+    BASE,
+    TruePair,
+    Truth,
+    file_name,
+    graph_folder,
+    in_steps,
+    model_folders,
+)
 
+CONFIDENCE = {"same": "exact", "tf1": "exact", "folder-suffix": "id", "text-suffix": "id",
+              "tf1-drift": "id", "foreign": "content"}
 COPIED = BASE + 3 * 10 ** 7  # the moment of a copy that did not keep times
 
 
@@ -152,13 +161,15 @@ class _Writer:
                 self.truth.pairs.append(TruePair(
                     {load.again if second else load.file}, folders, load.role,
                     self.process.rank, iterations, self.latest, sure=not lost,
+                    confidence=CONFIDENCE[plan.naming] if not plan.faults
+                    and plan.keywords == ("Iterator",) else None,
                     section=(load.section or 0) + (0.5 if second else 0)))
 
     def _file(self, step, op, number, seconds):
         plan = self.plan
         moment = int(seconds * 1000000) + number
-        name = "%s.%s.%d.3.%d" % (files.sanitise(op.type), files.sanitise(op.name), number + 2,
-                                  moment)
+        name = {"A": "%s.%s.%d.3.%d", "B": "%s.%s_lxslice0.3.%d.%d.4.17.0.1", "C": "%s.%s.%d.%d"}[
+            plan.form] % (files.sanitise(op.type), files.sanitise(op.name), number + 2, moment)
         inputs = [] if plan.mode == "output" else op.inputs
         outputs = [] if plan.mode == "input" else op.outputs
         if plan.data == "stats":
@@ -260,13 +271,13 @@ class _Writer:
     def _damage(self):
         if not self.faults:
             return
-        plan, truth, rng = self.plan, self.truth, self.plan.rng
+        truth, rng = self.truth, self.plan.rng
         train = next((load for load in self._trains() if load.dumped and not load.lost_graph
                       and None not in load.dumped), None)
         if train is None:
             return
         dumps = self._dumps(train)
-        folder, _, ops, indices = dumps[-1]
+        folder, _, _, indices = dumps[-1]
         step = os.path.join(self.dump, folder, str(indices[-1]))
         pair = next(one for one in truth.pairs if folder in one.folders)
         if not pair.sure:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from keras_npu_dump import emulator as emulator
     from keras_npu_dump import errors as errors
     from keras_npu_dump import flags as flags
+    from keras_npu_dump.analysis.run import open_run as open_run
     from keras_npu_dump.capture.callback import NpuDumpCallback as NpuDumpCallback
     from keras_npu_dump.capture.session import DumpSession as DumpSession
     from keras_npu_dump.capture.session import apply as apply
@@ -25,12 +26,13 @@ _NAMES = {
     "NpuDumpCallback": "keras_npu_dump.capture.callback",
     "StepSet": "keras_npu_dump.steps",
     "apply": "keras_npu_dump.capture.session",
+    "open_run": "keras_npu_dump.analysis.run",
 }
 # collect is a room and, as its module can be called, the public function of that name.
 _MODULES = ("collect", "emulator", "errors", "flags")
 
 __all__ = ["DumpConfig", "DumpSession", "NpuDumpCallback", "StepSet", "apply", "collect",
-           "emulator", "errors", "flags"]
+           "emulator", "errors", "flags", "open_run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,380 @@
+"""The statistics of one dumped execution as columns, whether it holds csv or tensors.
+
+A row is one input or output of one operator in one run of it (an operator in a
+loop runs several times in an execution). Rows are ordered by `key`, so that
+equal graphs give equal keys in every step and on every rank.
+"""
+from __future__ import annotations
+
+import os
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from keras_npu_dump.analysis.csv_columns import parse_bodies
+from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.formats import dtypes, stats_folder
+from keras_npu_dump.formats.header import read_header
+from keras_npu_dump.formats.names import DumpName, parse_dump_name
+from keras_npu_dump.formats.stats import HEADER
+from keras_npu_dump.formats.tree import list_files
+
+_OP_SHIFT, _ROUND_SHIFT, _OUTPUT = 40, 20, 1 << 19
+_MAX_ROUND = (1 << 20) - 1
+_HEADER = (HEADER + "\n").encode("ascii")
+_FIRST_READ = 1 << 14
+
+
+class Columns(NamedTuple):
+    """Statistics of one execution; see `formats.stats.STATS_DTYPE` for the meanings.
+
+    Attributes:
+      key: int64, ascending: operator, run of it, input or output, index.
+      max, min, avg: float64. count, nan, neg_inf, pos_inf: int64, -1 unknown.
+      dtype: int16 OutputDataType number, 0 unknown.
+      size: files read, problems: (path, reason) of those that could not be.
+    """
+
+    key: np.ndarray
+    max: np.ndarray
+    min: np.ndarray
+    avg: np.ndarray
+    count: np.ndarray
+    nan: np.ndarray
+    neg_inf: np.ndarray
+    pos_inf: np.ndarray
+    dtype: np.ndarray
+    files: int
+    problems: List[Tuple[str, str]]
+
+    @property
+    def op(self) -> np.ndarray:
+        return self.key >> _OP_SHIFT
+
+    @property
+    def round(self) -> np.ndarray:
+        return (self.key >> _ROUND_SHIFT) & _MAX_ROUND
+
+    @property
+    def output(self) -> np.ndarray:
+        return (self.key & _OUTPUT) != 0
+
+    @property
+    def index(self) -> np.ndarray:
+        return self.key & (_OUTPUT - 1)
+
+    def rows_of(self, position: int) -> slice:
+        """The rows of one operator."""
+        start, end = np.searchsorted(
+            self.key, [position << _OP_SHIFT, (position + 1) << _OP_SHIFT])
+        return slice(int(start), int(end))
+
+
+NUMERIC = ("max", "min", "avg", "count", "nan", "neg_inf", "pos_inf", "dtype")
+
+
+def make_key(op: np.ndarray, turn: np.ndarray, output: np.ndarray,
+             index: np.ndarray) -> np.ndarray:
+    """int64 keys of Columns."""
+    return ((op.astype(np.int64) << _OP_SHIFT) | (turn.astype(np.int64) << _ROUND_SHIFT)
+            | np.where(output, _OUTPUT, 0) | np.minimum(index, _OUTPUT - 1))
+
+
+class StepFiles(NamedTuple):
+    """The dump files of one folder, told by their names.
+
+    Attributes:
+      names: as on disk. ops: position of the operator of each.
+      stats: True for csv. times: microseconds of each, by the name.
+    """
+
+    names: List[str]
+    ops: List[int]
+    stats: List[bool]
+    times: List[int]
+
+
+class FileNames:
+    """Which operator a file belongs to; each different name is looked at once.
+
+    Args:
+      operators: of the graph; grows by what files know and the graph does not.
+    """
+
+    def __init__(self, operators: Operators):
+        self._operators = operators
+        self._known: Dict[str, Tuple[int, ...]] = {}
+
+    def list(self, folder: str) -> StepFiles:
+        """The dump and statistics files of a folder, in the order of their names.
+
+        Raises:
+          OSError: the folder cannot be read.
+        """
+        listing = sorted(os.listdir(folder))
+        if any(name.isdigit() for name in listing) or "mapping.csv" in listing:
+            return self._slowly(folder)
+        self._meet(listing)
+        names, ops, stats, times = [], [], [], []
+        unsure: List[Tuple[int, Tuple[int, ...]]] = []
+        for name in listing:
+            known = self._known.get(_stem(name))
+            csv = name.endswith(".csv")
+            if known is None or name.count(".") != 4 + csv:
+                parsed = parse_dump_name(name)
+                if parsed is None or parsed.is_overflow:
+                    continue
+                known = self._positions(parsed)
+                time = parsed.timestamp
+            else:
+                text = name[-20:-4] if csv else name[-16:]
+                if not text.isdigit():
+                    # Converted files (.npy) carry their dump's name.
+                    parsed = parse_dump_name(name)
+                    if parsed is None:
+                        continue
+                    time = parsed.timestamp
+                else:
+                    time = int(text)
+            if len(known) > 1:
+                unsure.append((len(names), known))
+            names.append(name)
+            ops.append(known[0])
+            stats.append(csv)
+            times.append(time)
+        files = StepFiles(names, ops, stats, times)
+        return self._decide(folder, files, unsure) if unsure else files
+
+    def _meet(self, listing: List[str]) -> None:
+        """New operators in the order in which they ran: without a graph it is the only one."""
+        new = [parse_dump_name(name) for name in listing if _stem(name) not in self._known]
+        for parsed in sorted((one for one in new if one is not None and not one.is_overflow),
+                             key=lambda one: one.timestamp):
+            self._positions(parsed)
+
+    def _slowly(self, folder: str) -> StepFiles:
+        """With digits for long names, and links to them."""
+        files = StepFiles([], [], [], [])
+        unsure = []
+        listed = [file for file in list_files(folder)
+                  if file.kind in ("dump", "stats") and file.dump is not None]
+        self._meet([file.full_name for file in listed])
+        for file in listed:
+            known = self._positions(file.dump)
+            if len(known) > 1:
+                unsure.append((len(files.names), known))
+            files.names.append(file.name)
+            files.ops.append(known[0])
+            files.stats.append(file.kind == "stats")
+            files.times.append(file.dump.timestamp)
+        return self._decide(folder, files, unsure) if unsure else files
+
+    def _positions(self, name: DumpName) -> Tuple[int, ...]:
+        key = "%s.%s" % (name.op_type, name.op_name)
+        if key not in self._known:
+            found = tuple(self._operators.of_file(name.op_type, name.op_name))
+            if not found:
+                found = (self._operators.add_file(name.op_type, name.op_name),)
+            self._known[key] = found
+        return self._known[key]
+
+    def _decide(self, folder: str, files: StepFiles,
+                unsure: List[Tuple[int, Tuple[int, ...]]]) -> StepFiles:
+        """Operators whose names became equal: a tensor file names its own inside;
+        statistics are taken in the order in which they were written."""
+        ops = list(files.ops)
+        waiting: Dict[Tuple[int, ...], List[int]] = {}
+        for number, candidates in unsure:
+            if files.stats[number]:
+                waiting.setdefault(candidates, []).append(number)
+                continue
+            try:
+                header = read_header(os.path.join(folder, files.names[number]))
+            except (FormatError, OSError):
+                continue
+            for position in candidates:
+                if self._operators.names[position] == header.op_name:
+                    ops[number] = position
+        for candidates, numbers in waiting.items():
+            numbers.sort(key=lambda number: files.times[number])
+            turns = max(1, len(numbers) // len(candidates))
+            for place, number in enumerate(numbers):
+                ops[number] = candidates[min(place // turns, len(candidates) - 1)]
+        return files._replace(ops=ops)
+
+
+def _stem(name: str) -> str:
+    """"type.name" of a dump file's name."""
+    return name[:name.find(".", name.find(".") + 1)]
+
+
+class Tensors(NamedTuple):
+    """Unordered rows: number of the file of each, then columns as in `Columns`."""
+
+    file: np.ndarray
+    output: np.ndarray
+    index: np.ndarray
+    values: Dict[str, np.ndarray]
+
+
+def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
+    """Columns of one execution, of all its folders.
+
+    Args:
+      folders: of the execution; a dynamic graph has several.
+
+    Raises:
+      OSError: a folder cannot be read. Files that cannot be are in `problems`.
+    """
+    parts, ops, times = [], [], []
+    problems: List[Tuple[str, str]] = []
+    done = 0
+    for folder in folders:
+        listed = files.list(folder)
+        for stats in (True, False):
+            chosen = [number for number, csv in enumerate(listed.stats) if csv == stats]
+            if not chosen:
+                continue
+            names = [listed.names[number] for number in chosen]
+            rows = _read_csv(folder, names, problems) if stats else _read_tensors(
+                folder, names, problems)
+            parts.append(rows._replace(file=rows.file + done))
+            ops.extend(listed.ops[number] for number in chosen)
+            times.extend(listed.times[number] for number in chosen)
+            done += len(chosen)
+    return _sorted(parts, np.array(ops, np.int64), times, problems)
+
+
+def _sorted(parts: List[Tensors], ops: np.ndarray, times: List[int],
+            problems: List[Tuple[str, str]]) -> Columns:
+    if not parts:
+        none = np.zeros(0, np.int64)
+        floats = np.zeros(0, np.float64)
+        return Columns(none, floats, floats, floats, none, none, none, none,
+                       np.zeros(0, np.int16), 0, problems)
+    file = np.concatenate([part.file for part in parts])
+    output = np.concatenate([part.output for part in parts])
+    index = np.concatenate([part.index for part in parts])
+    values = {name: np.concatenate([part.values[name] for part in parts]) for name in NUMERIC}
+    turns = turns_of(ops, times, file, output)
+    key = make_key(ops[file], turns[file], output, index)
+    if np.any(key[1:] <= key[:-1]):
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        values = {name: value[order] for name, value in values.items()}
+    return Columns(key=key, files=len(ops), problems=problems, **values)
+
+
+def turns_of(ops: np.ndarray, times: Sequence[int], file: np.ndarray,
+             output: np.ndarray) -> np.ndarray:
+    """Which run of its operator each file is, by the times in the names.
+
+    Args:
+      ops, times: per file. file, output: per tensor, its file and whether it is
+        an output.
+
+    Returns:
+      int64 per file.
+
+    A collective leaves its inputs and its outputs in two files (GE
+    `hccl_task_info.cc`): these two are one run.
+    """
+    turns = np.zeros(len(ops), np.int64)
+    order = np.argsort(ops, kind="stable")
+    repeated = np.flatnonzero(np.diff(ops[order]) == 0)
+    if not len(repeated):
+        return turns
+    has_input = np.zeros(len(ops), bool)
+    has_output = np.zeros(len(ops), bool)
+    has_input[file[~output]] = True
+    has_output[file[output]] = True
+    by_op: Dict[int, List[int]] = {}
+    for number in set(order[repeated].tolist()) | set(order[repeated + 1].tolist()):
+        by_op.setdefault(int(ops[number]), []).append(number)
+    for numbers in by_op.values():
+        numbers.sort(key=lambda number: (times[number], number))
+        turn = -1
+        before: Optional[int] = None
+        for number in numbers:
+            joins = (before is not None and has_input[before] and not has_output[before]
+                     and has_output[number] and not has_input[number])
+            turn += not joins
+            turns[number] = min(turn, _MAX_ROUND)
+            before = number
+    return turns
+
+
+def _read_csv(folder: str, names: List[str], problems: List[Tuple[str, str]]) -> Tensors:
+    """Statistics files: all texts of a folder at once; what is odd one by one."""
+    texts, owners, odd = [], [], []
+    start = len(_HEADER)
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    read, close, openat = os.read, os.close, os.open
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for number, name in enumerate(names):
+            try:
+                file = openat(name, flags, dir_fd=fd)
+            except OSError:
+                odd.append(number)
+                continue
+            try:
+                data = read(file, _FIRST_READ)
+            finally:
+                close(file)
+            if data.startswith(_HEADER) and data[-1:] == b"\n" and len(data) < _FIRST_READ:
+                texts.append(data[start:])
+                owners.append(number)
+            else:
+                odd.append(number)
+    finally:
+        os.close(fd)
+    parsed = parse_bodies(b"".join(texts))
+    counts = [text.count(b"\n") for text in texts]
+    if parsed is None or sum(counts) != len(parsed.output):
+        # Something in there is not standard: the slow reader finds it.
+        return _one_by_one(folder, names, range(len(names)), problems)
+    rows = Tensors(np.repeat(np.array(owners, np.int64), counts), parsed.output, parsed.index,
+                   {name: getattr(parsed, name) for name in NUMERIC})
+    return _joined(rows, _one_by_one(folder, names, odd, problems)) if odd else rows
+
+
+def _one_by_one(folder: str, names: List[str], chosen: Sequence[int],
+                problems: List[Tuple[str, str]]) -> Tensors:
+    chosen = list(chosen)
+    read = stats_folder.read_folder_stats(folder, [names[number] for number in chosen])
+    problems.extend((str(error.path), error.reason) for _, error in read.problems)
+    return _of_rows(read.rows, np.array(chosen, np.int64)[read.file_of])
+
+
+def _read_tensors(folder: str, names: List[str], problems: List[Tuple[str, str]]) -> Tensors:
+    read = stats_folder.compute_folder_stats(folder, names)
+    problems.extend((str(error.path), error.reason) for _, error in read.problems)
+    return _of_rows(read.rows, read.file_of)
+
+
+def _of_rows(rows: np.ndarray, file: np.ndarray) -> Tensors:
+    """Of an array of STATS_DTYPE."""
+    known: Dict[str, int] = {}
+    numbers = np.zeros(len(rows), np.int16)
+    for number, name in enumerate(rows["data_type"].tolist()):
+        if name not in known:
+            known[name] = dtypes.dtype_number(name) or 0
+        numbers[number] = known[name]
+    values = {name: np.ascontiguousarray(rows[name]) for name in NUMERIC if name != "dtype"}
+    values["dtype"] = numbers
+    output = np.fromiter((io == "Output" for io in rows["io"].tolist()), bool, len(rows))
+    return Tensors(file, output, rows["index"].astype(np.int64), values)
+
+
+def _joined(first: Tensors, second: Tensors) -> Tensors:
+    values = {name: np.concatenate([first.values[name], second.values[name]])
+              for name in NUMERIC}
+    joined = Tensors(np.concatenate([first.file, second.file]),
+                     np.concatenate([first.output, second.output]),
+                     np.concatenate([first.index, second.index]), values)
+    order = np.argsort(joined.file, kind="stable")
+    return Tensors(joined.file[order], joined.output[order], joined.index[order],
+                   {name: value[order] for name, value in values.items()})
+

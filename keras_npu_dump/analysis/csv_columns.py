@@ -1,0 +1,245 @@
+"""The columns of many statistics files that a verdict needs, without a Python object a cell.
+
+A run of several ranks and steps is hundreds of thousands of csv files. Cut into
+cells by Python, their columns cost more than reading the files. Here the texts
+of a folder are one array of bytes: separators are found at once, and numbers
+are added up digit by digit over all rows together. What is not plain decimal
+(`nan`, `inf`, empty, more digits than a float holds exactly) goes through
+Python's own float, cell by cell. The form of the files is that of
+`formats.stats` (runtime `dump_task.cpp`).
+"""
+from __future__ import annotations
+
+from typing import Dict, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from keras_npu_dump.formats.dtypes import dtype_number
+
+_COLUMNS = 13
+_COMMA, _NEWLINE = 44, 10
+_DIGIT_0, _DOT, _MINUS, _PLUS, _E = 48, 46, 45, 43, 101
+# Integers below 2**53 times or over a power of ten up to 10**22 are rounded
+# once, so that the result is the float that Python's parser gives.
+_EXACT_DIGITS = 15
+_EXACT_POWER = 22
+_POWERS = 10.0 ** np.arange(_EXACT_POWER + 1)
+_MISSING = frozenset((b"", b"NA", b"-", b"N/A"))
+
+
+class CsvColumns(NamedTuple):
+    """One row per tensor, in the order of the text.
+
+    Attributes:
+      output: bool, True for outputs.
+      index: int64, position among the inputs or outputs.
+      dtype: int16 OutputDataType number, 0 where the file gives none.
+      max, min, avg: float64, NaN where the file gives none.
+      count, nan, neg_inf, pos_inf: int64, -1 where the file gives none.
+    """
+
+    output: np.ndarray
+    index: np.ndarray
+    dtype: np.ndarray
+    max: np.ndarray
+    min: np.ndarray
+    avg: np.ndarray
+    count: np.ndarray
+    nan: np.ndarray
+    neg_inf: np.ndarray
+    pos_inf: np.ndarray
+
+
+def parse_bodies(text: bytes) -> Optional[CsvColumns]:
+    """Columns of statistics files without their header lines, one behind the other.
+
+    Returns:
+      None where a line is not of the standard 13 cells or a number is none:
+      the caller reads these files one by one, with errors that name them.
+    """
+    data = np.frombuffer(text, np.uint8)
+    separators = np.flatnonzero((data == _COMMA) | (data == _NEWLINE))
+    if len(separators) % _COLUMNS or (len(data) and data[-1] != _NEWLINE):
+        return None
+    cells = _Cells(data, separators.reshape(-1, _COLUMNS))
+    if not cells.regular:
+        return None
+    try:
+        return CsvColumns(cells.outputs(), cells.integers(1), cells.dtypes(3), cells.floats(6),
+                          cells.floats(7), cells.floats(8), cells.integers(9), cells.integers(10),
+                          cells.integers(11), cells.integers(12))
+    except ValueError:
+        return None
+
+
+class _Cells:
+    """The cells of a text: data bytes, and where the cells of each row end."""
+
+    def __init__(self, data: np.ndarray, ends: np.ndarray):
+        self._data = data
+        self._ends = ends
+        self._rows = len(ends)
+        kinds = data[ends]
+        self.regular = bool((kinds[:, :-1] == _COMMA).all() and (kinds[:, -1] == _NEWLINE).all())
+
+    def _span(self, column: int) -> Tuple[np.ndarray, np.ndarray]:
+        ends = self._ends[:, column]
+        if column:
+            return self._ends[:, column - 1] + 1, ends
+        starts = np.empty(self._rows, ends.dtype)
+        starts[:1] = 0
+        starts[1:] = self._ends[:-1, -1] + 1
+        return starts, ends
+
+    def _text(self, start: int, end: int) -> bytes:
+        return self._data[start:end].tobytes()
+
+    def outputs(self) -> np.ndarray:
+        starts, ends = self._span(0)
+        if not self._rows:
+            return np.zeros(0, bool)
+        output = self._data[starts] == ord("O")
+        for word, chosen in ((b"Input", ~output), (b"Output", output)):
+            some = np.flatnonzero(chosen)
+            if len(some) and not ((ends - starts)[some] == len(word)).all():
+                raise ValueError("neither Input nor Output")
+            if len(some) and self._text(starts[some[0]], ends[some[0]]) != word:
+                raise ValueError("neither Input nor Output")
+            for place in range(0, len(word), 2):
+                if not (self._data[starts[some] + place] == word[place]).all():
+                    raise ValueError("neither Input nor Output")
+        return output
+
+    def dtypes(self, column: int) -> np.ndarray:
+        """Numbers of names such as DT_FLOAT; each different text is looked up once."""
+        starts, ends = self._span(column)
+        if not self._rows:
+            return np.zeros(0, np.int16)
+        # Names differ in their last characters or their length.
+        length = ends - starts
+        mark = length.astype(np.uint64)
+        for back in range(1, 9):
+            place = np.maximum(ends - back, starts)
+            mark = mark * np.uint64(257) + self._data[place]
+        _, first, inverse = np.unique(mark, return_index=True, return_inverse=True)
+        numbers = [_number_of(self._text(starts[row], ends[row])) for row in first]
+        return np.array(numbers, np.int16)[inverse.reshape(-1)]
+
+    def integers(self, column: int) -> np.ndarray:
+        """Whole numbers; -1 for the vendor's words for nothing."""
+        starts, ends = self._span(column)
+        length = ends - starts
+        result = np.zeros(self._rows, np.int64)
+        if not self._rows:
+            return result
+        widest = int(length.max())
+        odd = length == 0
+        if widest > 18:
+            odd |= length > 18
+            widest = 18
+        for place in range(widest):
+            inside = length > place
+            digit = self._data[np.where(inside, starts + place, 0)].astype(np.int64) - _DIGIT_0
+            odd |= inside & ((digit < 0) | (digit > 9))
+            result = np.where(inside, result * 10 + digit, result)
+        for row in np.flatnonzero(odd):
+            result[row] = _integer(self._text(starts[row], ends[row]))
+        return result
+
+    def floats(self, column: int) -> np.ndarray:
+        """Numbers as C++ and %g print them; NaN for the vendor's words for nothing."""
+        starts, ends = self._span(column)
+        if not self._rows:
+            return np.zeros(0, np.float64)
+        decimal = _Decimal(self._data, starts, ends)
+        result = decimal.values()
+        for row in np.flatnonzero(decimal.odd):
+            text = self._text(starts[row], ends[row])
+            if text in _MISSING:
+                result[row] = np.nan
+            elif b"_" in text or len(text) > 64:
+                raise ValueError("no number")
+            else:
+                result[row] = float(text)
+        return result
+
+
+class _Decimal:
+    """[-]digits[.digits][e(+|-)digits], all rows at once; `odd` marks every other form."""
+
+    def __init__(self, data: np.ndarray, starts: np.ndarray, ends: np.ndarray):
+        length = ends - starts
+        first = data[starts]
+        self.negative = first == _MINUS
+        rows = len(starts)
+        self.mantissa = np.zeros(rows, np.int64)
+        digits = np.zeros(rows, np.int16)
+        fraction = np.zeros(rows, np.int16)
+        exponent = np.zeros(rows, np.int16)
+        exponent_digits = np.zeros(rows, np.int16)
+        down = np.zeros(rows, bool)
+        dotted = np.zeros(rows, bool)
+        powered = np.zeros(rows, bool)
+        signed = np.zeros(rows, bool)
+        odd = (length == 0) | (length > 24)
+        for place in range(min(24, int(length.max()))):
+            inside = length > place
+            byte = data[np.where(inside, starts + place, 0)]
+            digit = byte - np.uint8(_DIGIT_0)
+            is_digit = inside & (digit <= 9)
+            front = is_digit & ~powered
+            self.mantissa = np.where(front, self.mantissa * 10 + digit, self.mantissa)
+            digits += front
+            fraction += front & dotted
+            other = inside & ~is_digit
+            if place == 0:
+                odd |= other & ~self.negative
+                continue
+            back = is_digit & powered
+            if back.any():
+                exponent = np.where(back, exponent * 10 + digit, exponent)
+                exponent_digits += back
+            if not other.any():
+                continue
+            dot = other & (byte == _DOT) & ~dotted & ~powered
+            e = other & (byte == _E) & ~powered & (digits > 0)
+            sign = other & ((byte == _PLUS) | (byte == _MINUS)) & powered & ~signed \
+                & (exponent_digits == 0)
+            down |= sign & (byte == _MINUS)
+            dotted |= dot
+            powered |= e
+            signed |= sign
+            odd |= other & ~(dot | e | sign)
+        odd |= (digits == 0) | (digits > _EXACT_DIGITS) | (powered & (exponent_digits == 0))
+        odd |= exponent_digits > 4
+        self.scale = np.where(down, -exponent, exponent).astype(np.int64) - fraction
+        odd |= np.abs(self.scale) > _EXACT_POWER
+        self.odd = odd
+
+    def values(self) -> np.ndarray:
+        scale = np.where(self.odd, 0, self.scale)
+        result = self.mantissa.astype(np.float64)
+        result = np.where(scale < 0, result / _POWERS[np.where(scale < 0, -scale, 0)],
+                          result * _POWERS[np.where(scale > 0, scale, 0)])
+        return np.where(self.negative, -result, result)
+
+
+def _integer(text: bytes) -> int:
+    if text in _MISSING:
+        return -1
+    digits = text[1:] if text[:1] == b"-" else text
+    if not digits.isdigit() or len(digits) > 20:
+        raise ValueError("no whole number")
+    return max(-(1 << 63) + 1, min(int(text), (1 << 63) - 1))
+
+
+_NUMBERS: Dict[bytes, int] = {}
+
+
+def _number_of(name: bytes) -> int:
+    number = _NUMBERS.get(name)
+    if number is None:
+        number = dtype_number(name.decode("utf-8", "replace")) or 0
+        if len(_NUMBERS) < 1000:
+            _NUMBERS[name] = number
+    return number

@@ -1,0 +1,227 @@
+"""A dumped training opened for reading; nothing is read before it is asked for.
+
+    run = keras_npu_dump.open_run("output/data_dump")
+    run.ranks                                      # [0, 1, 2, 3]
+    run.statistics(data_index=5)["max"]            # one structured array
+    run.tensor("dense/MatMul", data_index=5)       # values in TensorFlow's layout
+    for op in run.operators(): print(op.name, op.inputs, op.original_ops)
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Iterable, List, Optional, Union
+
+import numpy as np
+
+from keras_npu_dump.analysis.executions import GraphCache, PairView, StepView, pairs_of
+from keras_npu_dump.analysis.manifest_source import Progress, find_manifest
+from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.collect.manifest import Manifest
+from keras_npu_dump.errors import InputError
+
+Rank = Union[int, str]
+_OTHER_ROLES = ("unknown", "eval", "predict")
+
+
+def open_run(path: Any, graphs: Iterable[str] = (),
+             progress: Optional[Progress] = None) -> "Run":
+    """Opens a dump for reading.
+
+    Args:
+      path: the dump path, any folder below it down to a data_index folder, or a
+        manifest.json. A manifest that is still true is used; otherwise graphs
+        and folders are paired as `collect` does, and nothing is written.
+      graphs: further folders or files with Build graphs.
+      progress: called as (stage, done, total or None).
+
+    Returns:
+      A Run. Its manifest, graphs and files are read when they are asked for.
+
+    Raises:
+      InputError: `path` does not exist.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise InputError("Expected a dump folder. Received: %s, which does not exist." % path)
+    return Run(path, graphs, progress)
+
+
+class Run:
+    """What one launch of a training left behind, of all its ranks.
+
+    Where dump data was found twice under one path (two launches), `training`
+    is that of the last one.
+
+    Attributes:
+      path: as it was opened, absolute.
+    """
+
+    def __init__(self, path: str, graphs: Iterable[str] = (),
+                 progress: Optional[Progress] = None):
+        self.path = os.path.abspath(path)
+        self._graphs = tuple(graphs)
+        self._progress = progress
+        self._manifest: Optional[Manifest] = None
+        self._pairs: Optional[List[PairView]] = None
+        self._cache = GraphCache()
+
+    def __repr__(self) -> str:
+        return "Run(%r)" % self.path
+
+    @property
+    def manifest(self) -> Manifest:
+        """The `collect` answer: pairs, graphs, runs, problems.
+
+        Raises:
+          InputError, FormatError: the folder or its manifest cannot be read.
+        """
+        if self._manifest is None:
+            self._manifest = find_manifest(self.path, self._graphs, self._progress)
+        return self._manifest
+
+    @property
+    def dump_path(self) -> str:
+        """The job's dump path, absolute."""
+        return self.manifest.dump_path
+
+    @property
+    def pairs(self) -> List[PairView]:
+        """Every graph with its dumped executions, also graphs that are not training's.
+
+        Folders without a graph are there too, as pairs with `confidence` None.
+        """
+        if self._pairs is None:
+            self._pairs = pairs_of(self.manifest, self.path, self._cache)
+        return self._pairs
+
+    @property
+    def training(self) -> Dict[Rank, List[PairView]]:
+        """rank -> its training pairs in the order of execution; a retraced function has several.
+
+        Keys are ranks, or "device:<id>" where no run record tells the rank.
+        """
+        found: Dict[Rank, List[PairView]] = {}
+        for key, positions in self.manifest.training.items():
+            found[int(key) if key.isdigit() else key] = [self.pairs[one] for one in positions]
+        return dict(sorted(found.items(), key=lambda item: (isinstance(item[0], str), item[0])))
+
+    @property
+    def ranks(self) -> List[Rank]:
+        """The keys of `training`, or of all pairs where no training was dumped."""
+        return list(self.training or self.groups())
+
+    def groups(self, role: Optional[str] = "train") -> Dict[Rank, List[PairView]]:
+        """rank -> its pairs of one role; with None, or without training, of what there is.
+
+        Without a training graph, the graphs whose purpose is unknown are taken,
+        then those of evaluation and prediction.
+        """
+        if role == "train" and self.training:
+            return self.training
+        wanted = _OTHER_ROLES if role == "train" else (role,)
+        for one in wanted:
+            found: Dict[Rank, List[PairView]] = {}
+            for pair in self.pairs:
+                if one is None or pair.role == one:
+                    found.setdefault(pair.rank_key, []).append(pair)
+            if found:
+                return found
+        return {}
+
+    def select(self, rank: Optional[Rank] = None, role: Optional[str] = "train"
+               ) -> List[PairView]:
+        """The pairs of one rank (all with None) and one role (all with None).
+
+        Raises:
+          InputError: no such rank, or nothing was dumped.
+        """
+        groups = self.groups(role)
+        if rank is None:
+            return [pair for pairs in groups.values() for pair in pairs]
+        if rank not in groups:
+            raise InputError("rank: expected one of %s. Received: %r" % (
+                ", ".join(map(str, groups)) or "none, as nothing was dumped", rank))
+        return groups[rank]
+
+    def steps(self, rank: Optional[Rank] = None, role: Optional[str] = "train"
+              ) -> List[StepView]:
+        """Dumped executions, rank after rank, in the order in which they ran."""
+        return [step for pair in self.select(rank, role) for step in pair.steps]
+
+    def step(self, data_index: Optional[int] = None, rank: Optional[Rank] = None,
+             role: Optional[str] = "train", fit: Optional[int] = None,
+             epoch: Optional[int] = None, batch: Optional[int] = None) -> StepView:
+        """One dumped execution, by data_index or by the batch it was.
+
+        Args:
+          data_index: number of the execution; of several with this number (a
+            graph that was loaded again, a retraced function) the first.
+          rank: defaults to the first one.
+          fit, epoch, batch: from 0, instead of data_index; those left out match
+            any.
+
+        Raises:
+          InputError: nothing of that kind was dumped; the text says what was.
+        """
+        steps = self.steps(rank, role)
+        wanted = {"fit": fit, "epoch": epoch, "batch": batch}
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        for one in steps:
+            if data_index is not None and one.data_index != data_index:
+                continue
+            if wanted and (one.iteration is None or any(
+                    one.iteration.get(key) != value for key, value in wanted.items())):
+                continue
+            return one
+        asked = "data_index %s" % data_index if not wanted else ", ".join(
+            "%s %s" % item for item in wanted.items())
+        there = sorted({one.data_index for one in steps if one.data_index is not None})
+        raise InputError("%s was not dumped; there are the data_index %s" % (
+            asked, ", ".join(map(str, there[:20])) or "of no execution"))
+
+    def operators(self, rank: Optional[Rank] = None, role: Optional[str] = "train"
+                  ) -> Operators:
+        """The operators of the (first) training graph in execution order.
+
+        Raises:
+          InputError: nothing was dumped.
+        """
+        pairs = self.select(rank, role)
+        if not pairs:
+            raise InputError("nothing was dumped below %s" % self.path)
+        return pairs[0].operators
+
+    def tensor(self, op: str, index: int = 0, io: str = "output",
+               data_index: Optional[int] = None, rank: Optional[Rank] = None,
+               role: Optional[str] = "train", turn: int = -1) -> np.ndarray:
+        """Values of one tensor in the layout and shape that TensorFlow gave it.
+
+        Args:
+          op: name in the graph, the TensorFlow operator's name, or the name as
+            in file names.
+          index, io: which "output" or "input".
+          data_index: which execution; the first that was dumped by default.
+          turn: which run of an operator in a loop; the last one by default, as
+            msaccucmp takes it.
+
+        Raises:
+          InputError: not dumped, or only as statistics. FormatError: broken file.
+        """
+        return self.step(data_index, rank, role).tensor(op, index, io, turn)
+
+    def statistics(self, role: Optional[str] = "train", rank: Optional[Rank] = None,
+                   data_index: Optional[int] = None, op: Optional[str] = None) -> Any:
+        """One structured array with a row per tensor, from statistics or from tensors.
+
+        Args:
+          role, rank, data_index: which executions; None is all of them.
+          op: regular expression; only operators of whose names (in the graph or
+            TensorFlow's) a part matches.
+
+        Returns:
+          A `StatisticsTable`: a numpy array with `to_pandas()`.
+        """
+        from keras_npu_dump.analysis.statistics import statistics_of
+        steps = [one for one in self.steps(rank, role)
+                 if data_index is None or one.data_index == data_index]
+        return statistics_of(steps, op)

@@ -168,7 +168,9 @@ def _int(value: Any) -> int:
 def _float(value: Any) -> float:
     try:
         if isinstance(value, str) and "_" not in value and len(value) < 64:
-            return float(value)
+            # The text is the shortest for a float32; read as a double it is
+            # another number.
+            return text.to_single(float(value))
     except ValueError:
         pass
     raise text.TextError("%.40r is no number" % (value,), 0)

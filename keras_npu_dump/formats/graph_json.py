@@ -9,7 +9,6 @@ their name, wherever they stand.
 from __future__ import annotations
 
 import json
-import struct
 from typing import Any, Dict, Iterator, List, Tuple
 
 from keras_npu_dump.errors import FormatError
@@ -104,10 +103,9 @@ def _scalar(value: Any, kind: str) -> Any:
         return value == "true"
     if kind == "f":
         try:
-            number = struct.unpack("<f", struct.pack("<f", float(value)))[0]
-        except (ValueError, OverflowError):
+            return "%g" % text.to_single(float(value))
+        except ValueError:
             raise text.TextError("%.40r is no number" % (value,), 0) from None
-        return "%g" % number
     if kind == "e":
         return value
     number = text.to_int(value)

@@ -93,16 +93,17 @@ def float_text(value: float, single: bool = True) -> str:
         return repr(value)
     for digits in (6, 7, 8, 9):
         text = "%.*g" % (digits, value)
-        if _single(float(text)) == _single(value):
+        if to_single(float(text)) == to_single(value):
             return text
     return text
 
 
-def _single(value: float) -> bytes:
+def to_single(value: float) -> float:
+    """The float32 nearest to a value, as every attribute of GE is one."""
     try:
-        return struct.pack("<f", value)
+        return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
-        return b""
+        return float("inf") if value > 0 else float("-inf")
 
 
 # One token behind blanks: a word or number, a quoted text, or punctuation.

@@ -72,6 +72,11 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self._fit: Optional[Fit] = None
 
     @property
+    def active(self) -> bool:
+        """Whether it dumps and counts; False where dump is switched off."""
+        return self._capture is not None
+
+    @property
     def manifest(self) -> Any:
         return manifest_of(self._capture)
 

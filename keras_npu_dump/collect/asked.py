@@ -34,15 +34,16 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
         return
     wrong_layers = check_layers(run.layers, trained, graphs, problems)
     counts = [section.last + 1 for section in run.sections if section.last is not None]
-    if not counts:
-        if session is None:
-            problems.add("not-dumped", "nothing was dumped: the journal of %s has no execution "
-                         "of a training graph" % run.run_id, path=run.folder,
-                         hint="nothing was trained, or eagerly (run_eagerly=True), or the "
-                              "process ended before its first asked step", severity=None)
+    if not counts and trained:
+        _uncounted(run, asked, trained, problems)
         return
-    _not_reached(run, asked, counts, problems)
-    missing = 0
+    if not counts and session is None and asked.is_all:
+        problems.add("not-dumped", "nothing was dumped: the journal of %s has no execution of a "
+                     "training graph" % run.run_id, path=run.folder,
+                     hint="nothing was trained, or eagerly (run_eagerly=True), or the process "
+                          "ended before")
+        return
+    _not_reached(run, asked, counts or [0], problems)
     by_section = {one.section.number: one for one in trained if one.section is not None}
     for section in run.sections:
         expected = sorted(index for index in section.executions if index in asked)
@@ -56,17 +57,31 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
         have = {index for unit in units for index in unit.indices}
         gone = [index for index in expected if index not in have]
         if gone and session is not None:
-            missing += len(gone)
             cause, hint = _cause(run, session, one, graphs, faulty, wrong_layers)
             name = section.graph_name or (one.graph.name if one else "the training graph")
             where = run.folder if one is None else one.folder
             for index in gone[:_MANY]:
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
-                             "%s" % (index, name, cause), hint=hint, path=where)
+                             "%s" % (index, name, cause), hint=hint, path=where,
+                             severity=INFO if run.alive else None)
     if session is None and any(section.executions for section in run.sections):
         cause, hint = _cause(run, None, None, graphs, faulty, wrong_layers)
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause), hint=hint, path=run.folder)
+
+
+def _uncounted(run: Run, asked: StepSet, trained: Sequence[Paired], problems: Problems) -> None:
+    """A loop that the journal did not count: the folders alone speak."""
+    problems.add("index-uncertain", "the journal of %s counted no execution: which batch each "
+                 "data_index was is not known" % run.run_id, path=run.folder,
+                 hint="a loop of one's own wants `with dump.step():` around each step")
+    have = {index for one in trained for index in one.indices}
+    for index in [] if asked.is_all else _first(asked, _MANY):
+        if index not in have and None not in [folder.data_index for one in trained
+                                              for match in one.matches
+                                              for folder in match.unit.folders]:
+            problems.add("step-not-reached", "step %d has no folder, and no journal tells how many "
+                         "executions ran" % index, path=run.folder)
 
 
 def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems) -> None:
@@ -84,13 +99,20 @@ def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems
         cause, severity = "the training is still running", INFO
     elif run.ended is None:
         cause, severity = "the process ended before", None
+    elif run.status == "failed":
+        cause, severity = "the training failed before", None
     else:
         cause, severity = None, None
+    hint = None
+    if severity is None and most:
+        hint = ("data_index counts executions of one graph from 0, over all epochs; ask for a step "
+                "below %d" % most)
+    elif severity is None:
+        hint = "no training graph ran on the device: nothing was trained, or run_eagerly=True"
     for index in beyond[:_MANY]:
         problems.add("step-not-reached", "step %d not reached, %s%s" % (
             index, ran, "; " + cause if cause else ""), severity=severity, path=run.folder,
-            hint=None if severity else "data_index counts executions of one graph from 0, "
-            "over all epochs; ask for a step below %d" % most)
+            hint=hint)
     if len(beyond) > _MANY:
         problems.add("step-not-reached", "%d more steps up to %d not reached, %s" % (
             len(beyond) - _MANY, beyond[-1], ran), severity=severity, path=run.folder)

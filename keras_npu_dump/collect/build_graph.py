@@ -35,7 +35,7 @@ QUIET_TYPES = frozenset((
 _CONDITIONAL = re.compile(r"_?(Stateless|Stateful)?(If|Case|While|For)$")
 _LOCAL_LIBRARIES = ("DNN_VM_GE_LOCAL_OP_STORE",)
 # Tensors of these types never reach a dump file.
-_HANDLES = frozenset(("DT_RESOURCE", "DT_VARIANT", "DT_STRING", "DT_STRING_REF"))
+HANDLES = frozenset(("DT_RESOURCE", "DT_VARIANT", "DT_STRING", "DT_STRING_REF"))
 _OPTIONS = ("GlobalOptions", "SessionOptions", "GraphOptions")
 
 
@@ -148,9 +148,9 @@ class BuildGraph:
 
 def _has_data(op: OpFact, mode: str) -> bool:
     if mode == "input":
-        return any(dtype not in _HANDLES for dtype, _ in op.inputs)
+        return any(dtype not in HANDLES for dtype, _ in op.inputs)
     if mode == "output":
-        return any(dtype not in _HANDLES for dtype, _ in op.outputs)
+        return any(dtype not in HANDLES for dtype, _ in op.outputs)
     return _has_data(op, "input") or _has_data(op, "output")
 
 

@@ -113,7 +113,7 @@ def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float],
 
 
 def _alive(session: Session) -> bool:
-    return session.run is not None and session.run.alive
+    return session.run is not None and session.run.process_alive
 
 
 def _size(path: str) -> int:

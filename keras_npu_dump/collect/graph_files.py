@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run
@@ -37,14 +37,38 @@ class GraphFile:
     source: str
 
 
+@dataclasses.dataclass
+class Search:
+    """What was found, and what beside it: `stages` has one path for each other stage,
+    `numbers` the running numbers of all ge_proto files of each folder."""
+
+    files: List[GraphFile] = dataclasses.field(default_factory=list)
+    stages: Dict[str, str] = dataclasses.field(default_factory=dict)
+    numbers: Dict[str, Set[int]] = dataclasses.field(default_factory=dict)
+    taken: Dict[str, GraphFile] = dataclasses.field(default_factory=dict)
+
+    def hint(self) -> str:
+        """What to do about a Build file that is not there."""
+        if not self.files and self.stages:
+            stage, path = sorted(self.stages.items())[0]
+            return ("%s holds graph files of other stages such as %s, none of the stage Build: "
+                    "set DUMP_GRAPH_LEVEL=3 or leave it unset" % (os.path.dirname(path), stage))
+        for folder, numbers in sorted(self.numbers.items()):
+            if len(numbers) < max(numbers) - min(numbers) + 1:
+                return ("the graph files in %s have gaps in their numbers: some were removed, or GE "
+                        "was told to keep only some (ge.maxDumpFileNum, ge.maxDumpFileSize)"
+                        % folder)
+        return "name the folder that holds its *_Build.txt with --graphs"
+
+
 def find_graph_files(dump_path: str, path: str, runs: Sequence[Run], graphs: Iterable[str],
-                     problems: Problems) -> List[GraphFile]:
+                     problems: Problems) -> Search:
     """All Build files for a dump path, by folder, then by running number.
 
     Raises:
       InputError: a name in `graphs` does not exist.
     """
-    found: Dict[str, GraphFile] = {}
+    found = Search()
     given = [os.path.abspath(one) for one in graphs]
     for one in given:
         if os.path.isfile(one):
@@ -59,10 +83,11 @@ def find_graph_files(dump_path: str, path: str, runs: Sequence[Run], graphs: Ite
     _walk(found, os.path.join(dump_path, "graphs"), "graphs folder", problems)
     for root in dict.fromkeys((path, dump_path)):
         _near(found, root, problems)
-    if not found:
+    if not found.taken:
         for folder, deep, source in _surroundings():
             (_walk if deep else _flat)(found, folder, source, problems)
-    return _without_twins(found.values())
+    found.files = _without_twins(found.taken.values())
+    return found
 
 
 def _run_folders(run: Run, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
@@ -97,7 +122,7 @@ def _surroundings() -> Iterator[Tuple[str, bool, str]]:
             yield os.path.join(here, name), False, "current directory"
 
 
-def _near(found: Dict[str, GraphFile], root: str, problems: Problems) -> None:
+def _near(found: Search, root: str, problems: Problems) -> None:
     """PATH itself: its files, and the folders that GE makes for graphs."""
     _flat(found, root, "dump path", problems)
     for name in _folders(root):
@@ -108,7 +133,7 @@ def _near(found: Dict[str, GraphFile], root: str, problems: Problems) -> None:
             _walk(found, os.path.join(folder, "graph"), "dump path", problems)
 
 
-def _walk(found: Dict[str, GraphFile], root: str, source: str, problems: Problems,
+def _walk(found: Search, root: str, source: str, problems: Problems,
           prune: bool = True) -> None:
     def tell(error: OSError) -> None:
         if error.filename and os.path.isdir(error.filename):
@@ -126,7 +151,7 @@ def _walk(found: Dict[str, GraphFile], root: str, source: str, problems: Problem
         _take(found, folder, names, source)
 
 
-def _flat(found: Dict[str, GraphFile], folder: str, source: str, problems: Problems) -> None:
+def _flat(found: Search, folder: str, source: str, problems: Problems) -> None:
     try:
         names = os.listdir(folder)
     except OSError:
@@ -143,27 +168,31 @@ def _folders(root: str) -> List[str]:
         return []
 
 
-def _take(found: Dict[str, GraphFile], folder: str, names: Iterable[str], source: str) -> None:
+def _take(found: Search, folder: str, names: Iterable[str], source: str) -> None:
     for name in names:
         # The quick test first: a folder may hold anything.
-        if not name.startswith("ge_") or "Build." not in name:
+        if not name.startswith("ge_"):
             continue
         parsed = parse_graph_name(name)
-        if parsed is None or not parsed.is_build or parsed.aclop:
-            continue
-        if parsed.kind not in ("ge_proto", "ge_onnx"):
+        if parsed is None or parsed.aclop or parsed.kind not in ("ge_proto", "ge_onnx"):
             continue
         path = os.path.abspath(os.path.join(folder, name))
+        if parsed.kind == "ge_proto":
+            found.numbers.setdefault(os.path.abspath(folder), set()).add(parsed.index)
+        if not parsed.is_build:
+            found.stages.setdefault(parsed.stage, path)
+            continue
         # One file reached by two ways (a link, two variables) is one graph.
         real = os.path.realpath(path)
-        if real in found:
+        if real in found.taken:
             continue
         try:
             status = os.stat(path)
         except OSError:
             continue
         pid, device = process_of(folder)
-        found[real] = GraphFile(path, parsed, status.st_size, status.st_mtime, pid, device, source)
+        found.taken[real] = GraphFile(path, parsed, status.st_size, status.st_mtime, pid, device,
+                                      source)
 
 
 def process_of(folder: str) -> Tuple[Optional[int], Optional[int]]:

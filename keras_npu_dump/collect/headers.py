@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from keras_npu_dump.collect.build_graph import Body, OpFact
+from keras_npu_dump.collect.build_graph import HANDLES, Body, OpFact
 from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.dtypes import dtype_name
@@ -14,6 +14,7 @@ from keras_npu_dump.formats.stats import parse_stats
 # Files of one unit that are opened to compare its shapes with a graph's.
 SAMPLE = 8
 _MAX_STATS = 64 << 20
+_UNSAID = ("DT_UNDEFINED", "-", "UNKNOW")
 
 Tensors = List[Tuple[str, Tuple[int, ...]]]
 
@@ -71,7 +72,9 @@ def agrees(content: Content, op: OpFact) -> Optional[bool]:
         if not found or len(found) != len(stated):
             continue
         for (dtype, shape), (stated_dtype, stated_shape) in zip(found, stated):
-            if stated_dtype not in ("DT_UNDEFINED", dtype) and dtype not in ("DT_UNDEFINED", "-"):
+            if dtype in HANDLES or stated_dtype in HANDLES:
+                continue  # a handle on one side is the variable itself on the other
+            if stated_dtype not in ("DT_UNDEFINED", dtype) and dtype not in _UNSAID:
                 return False
             if not _shapes_fit(shape, stated_shape):
                 return False

@@ -126,6 +126,7 @@ def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
                 "from 0 anew, the journal cannot tell which batches they are" % (
                     one.graph.name, ", ".join(str(number) for number in later)),
                 path=one.folder)
+        _tell_loop(one, problems)
         if one.section is None:
             continue
         reasons: Dict[str, List[int]] = {}
@@ -138,3 +139,16 @@ def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
                 "index-uncertain", "epoch and batch of data_index %s of %s may be off: %s" % (
                     ", ".join(str(index) for index in indices[:8]), one.graph.name, reason),
                 path=one.folder)
+
+
+def _tell_loop(one: Paired, problems: Problems) -> None:
+    """A loop on the device counts by its own arithmetic (runtime dump_task.cpp)."""
+    run = one.session.run
+    size = str(run.environment.get("NPU_LOOP_SIZE") or "1") if run is not None else "1"
+    marked = one.section is not None and any(
+        execution.uncertain for execution in one.section.executions.values())
+    if size != "1" and not marked:
+        problems.add(
+            "index-uncertain", "NPU_LOOP_SIZE=%s: data_index of %s counts iterations on the "
+            "device (call * %s + position in the loop), not calls from Keras" % (
+                size, one.graph.name, size), path=one.folder)

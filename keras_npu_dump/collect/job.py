@@ -66,7 +66,8 @@ class Job:
         return [one for one in self.sessions if last is None or one.launch == last.number]
 
     def read_graphs(self, graphs: Iterable[str], keywords: Sequence[str]) -> None:
-        files = find_graph_files(self.dump_path, self.path, self.own, graphs, self.problems)
+        self.search = find_graph_files(self.dump_path, self.path, self.own, graphs, self.problems)
+        files = self.search.files
         if self.one_run:
             files = [one for one in files if one.pid in (None, self.own[0].pid)]
         self.graphs = [BuildGraph(one, self.problems) for one in files]
@@ -127,7 +128,7 @@ class Job:
                 "no-pair" if self.graphs else "no-graph",
                 "%s has no graph: %s" % (matches[0].unit.label, why),
                 path=matches[0].unit.folders[0].path,
-                hint="name the folder that holds its *_Build.txt with --graphs")
+                hint=self.search.hint())
 
     def _check_asked(self, latest: List[Session], faulty: set) -> None:
         linked = {id(one.run): one for one in latest if one.run is not None}

@@ -23,6 +23,8 @@ from keras_npu_dump.steps import StepSet
 
 RUN_FILE = "run.json"
 JOURNAL_FILE = "iterations.jsonl"
+# A process is older than its record, but clocks are set while it runs.
+_BORN_SLACK = 60.0
 
 
 @dataclasses.dataclass
@@ -104,9 +106,21 @@ class Run:
 
     @property
     def alive(self) -> bool:
-        """The process that wrote the record still runs on this host."""
-        return (self.document.get("ended") is None and self.host == socket.gethostname()
-                and self.pid is not None and process_alive(self.pid))
+        """The training goes on: the record has no end, and its process is there."""
+        return self.document.get("ended") is None and self.process_alive
+
+    @property
+    def process_alive(self) -> bool:
+        """The process that wrote the record still runs on this host.
+
+        After the recorded end of the training only our own process is believed
+        to be the one: other ids may have been given anew.
+        """
+        if self.host != socket.gethostname() or self.pid is None:
+            return False
+        if self.document.get("ended") is not None:
+            return self.pid == os.getpid()
+        return is_running(self.pid, self.started)
 
     @property
     def utc_offset(self) -> Optional[int]:
@@ -158,19 +172,26 @@ def parse_time(text: Any) -> Optional[float]:
     return seconds
 
 
-def process_alive(pid: int) -> bool:
-    """A process of that id exists on this host (a zombie counts as ended)."""
+def is_running(pid: int, since: Optional[float] = None) -> bool:
+    """A process of that id exists on this host, and did at the time `since`.
+
+    A zombie counts as ended. Without a /proc to ask, the id alone decides.
+    """
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
-    except (PermissionError, OverflowError):
+    except PermissionError:
         pass
     try:
         with open("/proc/%d/stat" % pid, "rb") as stream:
-            return stream.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except (OSError, IndexError):
+            fields = stream.read().rpartition(b")")[2].split()
+        with open("/proc/stat", "rb") as stream:
+            booted = next(int(line.split()[1]) for line in stream if line.startswith(b"btime"))
+        born = booted + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
         return True
+    return fields[0] not in (b"Z", b"X") and (since is None or born <= since + _BORN_SLACK)
 
 
 def read_runs(dump_path: str, problems: Problems) -> List[Run]:
@@ -206,11 +227,16 @@ def read_run(folder: str, problems: Problems) -> Optional[Run]:
     if not isinstance(document, dict):
         document = {}
     run_id = str(document.get("run_id") or os.path.basename(folder))
-    return Run(folder, run_id, document, read_journal(os.path.join(folder, JOURNAL_FILE)))
+    run = Run(folder, run_id, document, [])
+    run.sections = read_journal(os.path.join(folder, JOURNAL_FILE), run.asked)
+    return run
 
 
-def read_journal(path: str) -> List[Section]:
-    """The sections of a journal in order; an empty list where there is none."""
+def read_journal(path: str, asked: Optional[StepSet] = None) -> List[Section]:
+    """The sections of a journal in order; an empty list where there is none.
+
+    `asked` are the steps that the run dumps, where they are known.
+    """
     try:
         with open(path, "rb") as stream:
             lines = stream.read().split(b"\n")
@@ -220,14 +246,15 @@ def read_journal(path: str) -> List[Section]:
     for line in lines:
         try:
             event = json.loads(line.decode("utf-8"))
-            _apply(sections, event)
+            _apply(sections, event, asked)
         except (ValueError, TypeError, KeyError, AttributeError):
             # The torn last line of a killed process, or a line of a later version.
             continue
     return [sections[number] for number in sorted(sections)]
 
 
-def _apply(sections: Dict[int, Section], event: Dict[str, Any]) -> None:
+def _apply(sections: Dict[int, Section], event: Dict[str, Any],
+           asked: Optional[StepSet]) -> None:
     kind = event["event"]
     if kind not in ("section", "execution", "graph", "count", "correct"):
         return
@@ -250,7 +277,9 @@ def _apply(sections: Dict[int, Section], event: Dict[str, Any]) -> None:
         origin = sections.setdefault(int(event["from_section"]),
                                      Section(int(event["from_section"])))
         moved = origin.executions.pop(int(event["data_index"]), None)
-        _execute(section, int(event["to_index"]), event, moved)
+        index = int(event["to_index"])
+        if (moved is not None or "batch" in event) and (asked is None or index in asked):
+            _execute(section, index, event, moved)
 
 
 def _execute(section: Section, index: int, event: Dict[str, Any],

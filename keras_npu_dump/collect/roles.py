@@ -130,7 +130,7 @@ def role_by_operators(body: Body) -> Answer:
     computing = [op for op in work if not _FILL_TYPE.match(op.type)]
     if iterator and not computing and not assigns:
         return "iterator", ["role iterator: it only makes an iterator"]
-    if not iterator and not feeds and not computing:
+    if not iterator and not computing and (assigns or not feeds):
         return "init", ["role init: it only fills or assigns variables"]
     if iterator or feeds:
         if assigns:

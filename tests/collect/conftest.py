@@ -27,7 +27,7 @@ class Job:
     root: str
 
     def collect(self, **options):
-        import keras_npu_dump.collect as collect
+        from keras_npu_dump import collect
 
         graphs = [os.path.join(self.root, "graphs_elsewhere")] \
             if self.plan.place == "elsewhere" else []

@@ -17,6 +17,15 @@ REPEATED_FIELDS = frozenset((
     "input_name", "src_name", "src_index", "dst_name", "dst_index",
     "input_i", "output_i", "workspace", "workspace_bytes", "is_input_const",
     "subgraph_name"))
+# Plain fields of OpDef and TensorDescriptor by what they hold.
+_TEXTS = frozenset(("input_name", "src_name", "dst_name", "subgraph_name",
+                    "device_type", "cmps_tab"))
+_NUMBERS = frozenset((
+    "id", "stream_id", "src_index", "dst_index", "input_i", "output_i",
+    "workspace", "workspace_bytes", "size", "weight_size", "real_dim_cnt",
+    "reuse_input_index", "data_offset", "cmps_size", "cmps_tab_offset"))
+_FLAGS = frozenset(("has_out_attr", "is_input_const", "reuse_input",
+                    "output_tensor", "input_tensor"))
 
 
 def decode_value(message: text.Message) -> Any:
@@ -55,7 +64,7 @@ def decode_desc(message: text.Message) -> Desc:
         elif name == "shape" and isinstance(value, list):
             desc.shape = tuple(_int(dim) for dim in text.all_of(value, "dim"))
         elif not isinstance(value, list):
-            desc.fields[name] = plain(value)
+            desc.fields[name] = plain(name, value)
     return desc
 
 
@@ -75,9 +84,9 @@ def decode_op(message: text.Message) -> GraphOp:
         elif name == "input":
             op.inputs.append(text.to_str(_bytes(value)))
         elif name in REPEATED_FIELDS:
-            op.fields.setdefault(name, []).append(plain(value))
+            op.fields.setdefault(name, []).append(plain(name, value))
         else:
-            op.fields[name] = plain(value)
+            op.fields[name] = plain(name, value)
     return op
 
 
@@ -95,8 +104,23 @@ def decode_graph(message: text.Message) -> Graph:
     return graph
 
 
-def plain(value: Any) -> Any:
-    """A scalar as Python has it: text, bool, int, or the word itself."""
+def plain(name: str, value: Any) -> Any:
+    """A plain field as Python has it.
+
+    Args:
+      name: of the field; one that is not known gives what its text looks
+        like: text, bool, whole number, or the word itself.
+      value: bytes of a quoted text, or a word.
+
+    Raises:
+      TextError: a known field holds something else.
+    """
+    if name in _NUMBERS:
+        return _int(value)
+    if name in _TEXTS:
+        return text.to_str(_bytes(value))
+    if name in _FLAGS:
+        return _bool(value)
     if isinstance(value, bytes):
         return text.to_str(value)
     if value == "true" or value == "false":

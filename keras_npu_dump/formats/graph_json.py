@@ -130,11 +130,11 @@ def iter_json(path: Path) -> Iterator[str]:
     ops = 0
     for kind, block in blocks:
         try:
-            if kind == "graph":
+            if kind == "{":
                 yield separator + "{"
                 open_graph, ops, fields = True, 0, {}
                 separator = ", "
-            elif kind == "op":
+            elif kind == "op" and open_graph and isinstance(block, list):
                 if ops:
                     yield ", "
                 else:  # what stands before the operators: the graph's name
@@ -143,7 +143,7 @@ def iter_json(path: Path) -> Iterator[str]:
                     fields = {}
                 yield json.dumps(to_json(block, "OpDef"))
                 ops += 1
-            elif kind == "end":
+            elif kind == "}":
                 if ops:
                     yield "], " if fields else "]"
                 yield _members(fields) + "}"

@@ -94,7 +94,8 @@ def _place(op: GraphOp, descs: Dict[str, Dict[int, Desc]], key: str,
     match = _DESC.match(key)
     if match is None:
         if key in _FIELDS:
-            op.fields[key] = value
+            if isinstance(value, list if key in REPEATED_FIELDS else int):
+                op.fields[key] = value
         elif key not in ("input_desc_nums", "output_desc_nums"):
             op.attrs[key] = value
         return

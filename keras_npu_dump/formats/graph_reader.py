@@ -189,7 +189,7 @@ def _events(path: Path) -> Iterator[Tuple[str, Any]]:
 def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
     """Yields the parsed pieces of a ge_proto file, in its order.
 
-    ("graph", None) opens a graph, ("end", None) closes it; between them
+    ("{", None) opens a graph, ("}", None) closes it; between them come
     ("op", Message) and the graph's own fields, e.g. ("attr", Message); behind
     the graphs the model's own fields.
 
@@ -239,13 +239,13 @@ def _scan(pieces: Pieces, path: str,
             continue
         if inside and data.startswith(b"}\n", pos):
             inside = False
-            yield "end", None
+            yield "}" if raw else "end", None
             pos += 2
             continue
         line = data[pos:min(line_end, pos + HEAD_BYTES)]
         if not inside and line == b"graph {":
             inside = seen = True
-            yield "graph", None
+            yield "{" if raw else "graph", None
             pos = line_end + 1
             continue
         if data[line_end - 1:line_end] != b"{":

@@ -136,9 +136,13 @@ class _Source:
         for match in self.line.finditer(self.raw, start, end):
             name = match.group(1).decode("ascii")
             quoted = match.group(2)
-            value = _str(quoted) if quoted is not None \
-                else graph_decode.plain(match.group(3).decode("ascii",
-                                                            "replace"))
+            value = text.unescape(quoted) if quoted is not None \
+                else match.group(3).decode("ascii", "replace")
+            try:
+                value = graph_decode.plain(name, value)
+            except text.TextError as error:
+                raise FormatError(self.path, "%s: %s" % (name, error.reason),
+                                  self.offset + match.start()) from None
             if name in graph_decode.REPEATED_FIELDS:
                 fields.setdefault(name, []).append(value)
             else:

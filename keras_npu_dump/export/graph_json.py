@@ -5,7 +5,8 @@ import os
 from typing import Any, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.tensors import ExportResult, ProgressCallback
+from keras_npu_dump.export.tensors import (
+    ExportResult, ProgressCallback, make_private)
 from keras_npu_dump.formats import graph_json
 from keras_npu_dump.formats import names
 
@@ -73,7 +74,7 @@ def _is_newer(output: str, source: str) -> bool:
 
 
 def _write(path: str, output: str) -> int:
-    os.makedirs(os.path.dirname(output) or ".", 0o700, exist_ok=True)
+    make_private(os.path.dirname(output))
     part = output + ".part"
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
                  0o600)

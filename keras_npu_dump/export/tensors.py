@@ -313,7 +313,7 @@ class _Writer:
         """Makes the target folder, and sees what an earlier run left."""
         if self.target_fd is not None:
             return
-        os.makedirs(self.output, 0o700, exist_ok=True)
+        make_private(self.output)
         self.target_fd = os.open(self.output, os.O_RDONLY | os.O_DIRECTORY
                                  | os.O_CLOEXEC)
         with os.scandir(self.output) as entries:
@@ -347,6 +347,17 @@ class _Writer:
 
     def _problem(self, file: tree.DumpFile, reason: str) -> None:
         self.result.problems.append((self._path(file), reason))
+
+
+def make_private(folder: str) -> None:
+    """Makes a folder and those above it that are missing, all 0700."""
+    # os.makedirs gives its mode to the last one only.
+    if folder and not os.path.isdir(folder):
+        make_private(os.path.dirname(folder))
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
 
 
 def _write_all(fd: int, parts: List[Any]) -> None:

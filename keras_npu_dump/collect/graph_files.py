@@ -55,8 +55,8 @@ class Search:
                     "set DUMP_GRAPH_LEVEL=3 or leave it unset" % (os.path.dirname(path), stage))
         for folder, numbers in sorted(self.numbers.items()):
             if len(numbers) < max(numbers) - min(numbers) + 1:
-                return ("the graph files in %s have gaps in their numbers: some were removed, or GE "
-                        "was told to keep only some (ge.maxDumpFileNum, ge.maxDumpFileSize)"
+                return ("the graph files in %s have gaps in their numbers: some were removed, or "
+                        "GE was told to keep only some (ge.maxDumpFileNum, ge.maxDumpFileSize)"
                         % folder)
         return "name the folder that holds its *_Build.txt with --graphs"
 

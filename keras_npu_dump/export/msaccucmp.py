@@ -1,0 +1,270 @@
+"""Lays out pairs as the vendor's comparator wants them, with its command line.
+
+msaccucmp compares the dump files of one leaf folder (it lists that folder
+alone, `dump.py`) with golden npy files, through the graph as JSON (`-f`, as
+`atc --mode=5` gives it, `fusion_rule_parser.py`). So each step of a pair
+becomes
+
+    {output}/rank{rank}/{graph name}/{data_index}/    dump files, flat
+    {output}/rank{rank}/{graph name}/graph.json
+    {output}/compare.sh                               the commands
+
+`device{id}` stands for the rank where no run record says it. A dynamic graph's
+several model folders are one leaf: for the comparator they are one execution.
+"""
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import tempfile
+from typing import Callable, Dict, List, Optional, Set, Tuple, Union
+
+from keras_npu_dump.collect.collecting import collect
+from keras_npu_dump.collect.manifest import Manifest, Pair, Step, load_manifest
+from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.export.places import Archive, Folder
+from keras_npu_dump.formats import graph_json
+from keras_npu_dump.formats.mapping import MAPPING, read_mapping
+from keras_npu_dump.formats.names import classify, sanitise
+
+Progress = Callable[[str, int, Optional[int]], None]
+
+# What the comparator's patterns accept in a path (reg_manager.py).
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_./:=\\-]+$")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+$")
+_SCRIPT = """#!/usr/bin/env bash
+# Compares each step with golden data: bash compare.sh GOLDEN_NPY_FOLDER [options of msaccucmp]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+golden=${1:?the folder with the golden npy files}
+shift
+toolkit=${ASCEND_TOOLKIT_HOME:-/usr/local/Ascend/ascend-toolkit/latest}
+msaccucmp=${MSACCUCMP:-$toolkit/tools/operator_cmp/compare/msaccucmp.py}
+"""
+_COMMAND = """
+mkdir -p "$here/{out}"
+python3 "$msaccucmp" compare -m "$here/{leaf}" -g "$golden" -f "$here/{json}" \\
+    -out "$here/{out}" "$@"
+"""
+
+
+@dataclasses.dataclass
+class Leaf:
+    """One execution, ready to compare. Paths are relative to the target."""
+
+    leaf: str
+    json: str
+    graph: str
+    rank: Optional[int]
+    data_index: Optional[int]
+    iteration: Optional[Dict[str, int]]
+    files: int
+    bytes: int
+
+
+@dataclasses.dataclass
+class MsaccucmpExport:
+    """What was exported.
+
+    Attributes:
+      target: the folder, or the archive.
+      leaves: one for each step.
+      written, bytes: files in the target (compare.sh included) and their size.
+      linked, copied: dump files by hard link, and by copy.
+      passed: files that the comparator cannot read (statistics, foreign).
+      commands: the command line of each leaf, golden data left as GOLDEN.
+      problems: (path, reason).
+    """
+
+    target: str
+    leaves: List[Leaf] = dataclasses.field(default_factory=list)
+    written: int = 0
+    bytes: int = 0
+    linked: int = 0
+    copied: int = 0
+    passed: int = 0
+    commands: List[str] = dataclasses.field(default_factory=list)
+    problems: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
+
+
+def export_msaccucmp(source: Union[Manifest, str], output: str, archive: Optional[bool] = None,
+                     role: Optional[str] = "train",
+                     progress: Optional[Progress] = None) -> MsaccucmpExport:
+    """Exports the pairs of a collected run for msaccucmp.
+
+    Args:
+      source: a Manifest, a manifest.json, or any folder that `collect` takes.
+      output: a folder that does not exist yet or is empty, or with `archive` a
+        file; it appears when it is complete.
+      archive: a .tar.gz in place of a folder. Defaults to whether `output`
+        ends in .tar.gz or .tgz.
+      role: export pairs of this role alone; None exports all. Where no pair
+        has it, as in a network whose role nothing tells, all are exported.
+      progress: called as ("export", files done, files in all).
+
+    Raises:
+      InputError: nothing to export, or an output that is in the way or cannot
+        be written.
+    """
+    manifest = _manifest(source)
+    pairs = [pair for pair in manifest.pairs if role in (None, pair.role)] or manifest.pairs
+    if not pairs:
+        raise InputError("nothing to export: %s has no pair of graph and dump folder" % (
+            manifest.dump_path))
+    if archive is None:
+        archive = output.endswith((".tar.gz", ".tgz"))
+    target = os.path.abspath(output)
+    result = MsaccucmpExport(target)
+    plan = _plan(manifest, pairs, result)
+    if not any(files for _, _, files in plan):
+        raise InputError("nothing to export: no pair of %s has tensor files; msaccucmp reads no "
+                         "statistics" % manifest.dump_path)
+    if not _PLAIN_PATH.match(target):
+        result.problems.append((target, "msaccucmp refuses paths with blanks or characters other "
+                                "than letters, digits and ./_:=-"))
+    writer = Archive(target) if archive else Folder(target)
+    try:
+        with writer:
+            _write(manifest, plan, writer, result, progress)
+    except OSError as error:
+        raise InputError("cannot write %s: %s" % (target, error.strerror or error)) from None
+    return result
+
+
+def _manifest(source: Union[Manifest, str]) -> Manifest:
+    if isinstance(source, Manifest):
+        return source
+    if os.path.isfile(source):
+        return load_manifest(source)
+    return collect(source, write=False)
+
+
+# (path, name in the leaf, long name where the name is digits)
+Files = List[Tuple[str, str, str]]
+Plan = List[Tuple[Leaf, Pair, Files]]
+
+
+def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Plan:
+    """Every execution with its files."""
+    plan: Plan = []
+    folders: Set[str] = set()
+    for pair in pairs:
+        executions: Dict[Tuple, List[Step]] = {}
+        loads: Dict[Tuple, int] = {}
+        for step in sorted(pair.steps, key=lambda one: one.model_id or 0):
+            # The n-th load of a model name is one set of executions.
+            key = (step.model_name, step.data_index)
+            loads[key] = loads.get(key, -1) + 1
+            executions.setdefault((step.data_index, loads[key]), []).append(step)
+        base = _base(pair, folders)
+        for (data_index, load), steps in sorted(executions.items(), key=_by_index):
+            name = "all" if data_index is None else str(data_index)
+            leaf = Leaf("%s/%s%s" % (base, name, "_load%d" % load if load else ""),
+                        base + "/graph.json", pair.graph, pair.rank, data_index,
+                        steps[0].iteration, 0, 0)
+            plan.append((leaf, pair, _files(manifest, steps, result)))
+    return plan
+
+
+def _by_index(item: Tuple) -> Tuple:
+    (data_index, load), _ = item
+    return (-1 if data_index is None else data_index, load)
+
+
+def _base(pair: Pair, folders: set) -> str:
+    who = "rank%d" % pair.rank if pair.rank is not None else "device%s" % pair.device
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", sanitise(pair.model_names[0] if pair.model_names
+                                                   else os.path.basename(pair.graph)))
+    base, number = "%s/%s" % (who, name), 1
+    while base in folders:
+        # The same graph in another launch, or built again.
+        number += 1
+        base = "%s/%s_%d" % (who, name, number)
+    folders.add(base)
+    return base
+
+
+def _files(manifest: Manifest, steps: List[Step], result: MsaccucmpExport) -> Files:
+    """Tensor files of an execution, and the digits that mapping.csv explains."""
+    found = []
+    for step in steps:
+        folder = manifest.absolute(step.path)
+        try:
+            names = sorted(os.listdir(folder))
+            mapping = read_mapping(folder)
+        except OSError as error:
+            result.problems.append((folder, error.strerror or str(error)))
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.islink(path) or not os.path.isfile(path) or name == MAPPING:
+                continue
+            full = mapping.get(name, name)
+            if classify(full) != "dump":
+                result.passed += 1
+            elif not os.path.getsize(path):
+                result.problems.append((path, "empty: msaccucmp stops at such a file"))
+            else:
+                found.append((path, name, full))
+                if not _PLAIN_NAME.match(full):
+                    result.problems.append((path, "msaccucmp passes over names with other signs "
+                                            "than letters, digits, _ and -"))
+    return found
+
+
+def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
+           result: MsaccucmpExport, progress: Optional[Progress]) -> None:
+    total = sum(len(files) for _, _, files in plan)
+    done = 0
+    graphs: Dict[str, bool] = {}
+    script = _SCRIPT
+    for leaf, pair, files in plan:
+        if not files:
+            result.problems.append((leaf.leaf, "no tensor files: nothing to compare"))
+            continue
+        if leaf.json not in graphs:
+            graphs[leaf.json] = _write_graph(manifest.absolute(pair.graph), leaf.json, writer,
+                                             result)
+        mapping: Dict[str, str] = {}
+        for path, name, full in files:
+            if name != full:
+                mapping[name] = full
+            if writer.add(path, "%s/%s" % (leaf.leaf, name)):
+                result.linked += 1
+            else:
+                result.copied += 1
+            leaf.files += 1
+            leaf.bytes += os.path.getsize(path)
+            done += 1
+            if progress is not None:
+                progress("export", done, total)
+        if mapping:
+            writer.text("%s/%s" % (leaf.leaf, MAPPING),
+                        "".join("%s,%s\n" % item for item in sorted(mapping.items())))
+            result.written += 1
+        result.leaves.append(leaf)
+        result.written += leaf.files
+        result.bytes += leaf.bytes
+        out = "results/" + leaf.leaf
+        script += _COMMAND.format(leaf=leaf.leaf, json=leaf.json, out=out)
+        result.commands.append("python3 msaccucmp.py compare -m %s -g GOLDEN -f %s -out %s" % (
+            leaf.leaf, leaf.json, out))
+    writer.text("compare.sh", script)
+    result.written += 1 + sum(graphs.values())
+
+
+def _write_graph(path: str, name: str, writer: Union[Folder, Archive],
+                 result: MsaccucmpExport) -> bool:
+    handle, temporary = tempfile.mkstemp(suffix=".json")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            for piece in graph_json.iter_json(path):
+                stream.write(piece)
+        writer.add(temporary, name)
+    except FormatError as error:
+        result.problems.append((path, error.reason))
+        return False
+    finally:
+        os.unlink(temporary)
+    return True

@@ -1,4 +1,5 @@
 """Is a pair laid out so that the vendor's comparator finds its way through it?"""
+import csv
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from keras_npu_dump.errors import InputError
 from keras_npu_dump.export.msaccucmp import export_msaccucmp
 from tests.collect import files, making, nets
 from tests.collect.making import TIME, TRAIN
+from tests.formats import msaccucmp
 
 
 def listing(root):
@@ -173,3 +175,38 @@ def test_an_interrupted_export_leaves_nothing(dump, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             export_msaccucmp(str(dump), str(tmp_path / target), progress=stop)
     assert os.listdir(str(tmp_path)) == ["dump"]
+
+
+def test_the_vendors_comparator_compares_an_exported_leaf(dump, tmp_path):
+    """The real msaccucmp, given only what was exported and golden files of the same values."""
+    np = pytest.importorskip("numpy")
+    result = export_msaccucmp(str(dump), str(tmp_path / "out"))
+    compared = [op for op in making.train_ops() if op.dumped]
+    (tmp_path / "golden").mkdir()
+    for op in compared:
+        for index, (_, shape) in enumerate(op.outputs):
+            count = int(np.prod(shape, dtype=int))
+            np.save(str(tmp_path / "golden" / ("%s.%d.1900000000000001.npy" % (
+                op.name.replace("/", "_"), index))),
+                np.frombuffer(b"\x01" * 4 * count, np.float32).reshape(shape))
+    commands = []
+    for leaf in result.leaves:
+        out = tmp_path / "results" / str(leaf.data_index)
+        out.mkdir(parents=True)
+        commands.append(["compare", "-m", tmp_path / "out" / leaf.leaf, "-g", tmp_path / "golden",
+                         "-f", tmp_path / "out" / leaf.json, "-out", out])
+    try:
+        _, output = msaccucmp.run(commands, tmp_path)
+    except msaccucmp.Unavailable as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    for leaf in result.leaves:
+        path, = (tmp_path / "results" / str(leaf.data_index)).glob("result_*.csv")
+        with open(str(path), newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        equal = {row["NPUDump"] for row in rows
+                 if row["CosineSimilarity"] not in ("", "NaN") and row["MaxAbsoluteError"] in (
+                     "0.000000", "0.0") and float(row["CosineSimilarity"]) == 1}
+        # Golden names are those of the framework; a fused operator's is the last one.
+        assert {op.name for op in compared if len(op.originals) == 1} <= equal, output[-3000:]

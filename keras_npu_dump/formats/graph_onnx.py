@@ -131,7 +131,7 @@ _KINDS = {"FLOATS": ("floats", "FLOAT"), "INTS": ("ints", "INT"),
 
 def _value(message: text.Message) -> Any:
     kind = text.first(message, "type", "")
-    if kind in _KINDS:
+    if isinstance(kind, str) and kind in _KINDS:
         name, list_kind = _KINDS[kind]
         return AttrList([_scalar(item, list_kind) for item
                          in text.all_of(message, name)], list_kind)

@@ -148,8 +148,8 @@ def _shaped(data: np.ndarray, entry: TensorEntry) -> np.ndarray:
     """Values of all of a tensor's bytes; shaped where they fill the shape."""
     number = entry.data_type
     count = entry.count
-    if count is None or number == 0 or len(entry.shape) > _MAX_DIMS \
-            or not decode.is_decoded(number):
+    if count is None or number == 0 and data.size \
+            or len(entry.shape) > _MAX_DIMS or not decode.is_decoded(number):
         return decode.decode(data, number)
     needed = decode.stored_bytes(number, count)
     if needed > data.size:

@@ -11,6 +11,7 @@ import os
 from typing import Any, FrozenSet, Iterable, List, Optional
 
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.flag_values import explicit_fields, parse_bool, read_flags
 from keras_npu_dump.steps import StepSet
 
 DEFAULT_DUMP_PATH = "output/data_dump"
@@ -20,32 +21,6 @@ DEFAULT_MIN_FREE_GB = 5.0
 DUMP_MODES = ("input", "output", "all")
 DUMP_DATA = ("tensor", "stats")
 DUMP_DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
-
-_TRUE = frozenset(("true", "t", "yes", "y", "on", "1"))
-_FALSE = frozenset(("false", "f", "no", "n", "off", "0"))
-
-
-def parse_bool(value: Any, name: str = "flag") -> Optional[bool]:
-    """Reads a switch as training scripts write it.
-
-    Args:
-      value: a bool, 0 or 1, or true/false/yes/no/on/off/1/0 in any case. None and
-        the empty string mean "not given".
-      name: how the switch is called in the error message.
-
-    Returns:
-      True, False, or None where it was not given.
-    """
-    if value is None or isinstance(value, bool):
-        return value
-    text = str(value).strip().lower()
-    if not text or text == "none":
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    hint = " A folder goes into %s_path." % name if "/" in text and name == "over_dump" else ""
-    raise ConfigError("%s: expected true or false. Received: %r.%s" % (name, value, hint))
-
 
 @dataclasses.dataclass(frozen=True)
 class DumpConfig:
@@ -76,6 +51,9 @@ class DumpConfig:
       min_free_gb: refuse to start with less free space than this, in units of
         10**9 bytes. Defaults to 5.
       strict: what would be a warning while training stops it. Defaults to False.
+      explicit: names of the fields that the user has said; with the others a script's
+        own `npu_device.global_options()` wins. Defaults to those that differ from
+        their default.
 
     Raises:
       ConfigError: with what was expected and what was received.
@@ -96,9 +74,15 @@ class DumpConfig:
     collect: Any = True
     min_free_gb: Any = DEFAULT_MIN_FREE_GB
     strict: Any = False
+    explicit: Any = dataclasses.field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if self.explicit is None:
+            put(self, "explicit", [
+                field.name for field in dataclasses.fields(self)
+                if field.compare and getattr(self, field.name) not in (field.default, None, "")])
+        put(self, "explicit", frozenset(self.explicit))
         debug = bool(parse_bool(self.enable_dump_debug, "enable_dump_debug"))
         dump = parse_bool(self.enable_dump, "enable_dump")
         put(self, "enable_dump_debug", debug)
@@ -144,7 +128,12 @@ class DumpConfig:
         fields.update(overrides)
         if not fields.get("enable_dump") and not fields.get("enable_dump_debug"):
             return cls.off()
-        return cls(**fields)
+        config = cls(**fields)
+        said = explicit_fields(flags)
+        if said is None:
+            return config
+        return dataclasses.replace(
+            config, explicit=said | (config.explicit & (frozenset(overrides) - {"enable_dump"})))
 
     @property
     def is_off(self) -> bool:
@@ -156,8 +145,13 @@ class DumpConfig:
         return self.dump_layer.split()
 
     def replace(self, **changes: Any) -> "DumpConfig":
-        """A copy with some fields changed."""
+        """A copy with some fields changed, which are explicit then."""
+        changes.setdefault("explicit", self.explicit | frozenset(changes))
         return dataclasses.replace(self, **changes)
+
+    def at(self, dump_path: str) -> "DumpConfig":
+        """The same with its folder made absolute; who has said it stays as it is."""
+        return self.replace(dump_path=dump_path, explicit=self.explicit)
 
     def npu_options(self) -> dict:
         """The values for `npu_device.global_options().dump_config`, by field name.
@@ -178,71 +172,6 @@ class DumpConfig:
         if self.dump_layer:
             options["dump_layer"] = self.dump_layer
         return options
-
-
-# flag of a training main -> field of DumpConfig
-FLAG_FIELDS = {
-    "data_dump_flag": "enable_dump",
-    "data_dump_step": "dump_step",
-    "data_dump_path": "dump_path",
-    "data_dump_mode": "dump_mode",
-    "data_dump_data": "dump_data",
-    "data_dump_layer": "dump_layer",
-    "over_dump": "enable_dump_debug",
-    "over_dump_path": "dump_path",
-    "over_dump_mode": "dump_debug_mode",
-    "data_dump_ranks": "ranks",
-    "data_dump_graph": "graph",
-    "data_dump_graph_path": "graph_path",
-    "data_dump_graph_level": "graph_level",
-    "data_dump_collect": "collect",
-    "data_dump_min_free_gb": "min_free_gb",
-    "data_dump_strict": "strict",
-}
-_SWITCHES = ("data_dump_flag", "over_dump", "data_dump_graph", "data_dump_collect",
-             "data_dump_strict")
-
-
-def read_flags(flags: Any) -> dict:
-    """The fields of DumpConfig that `flags` gives; see `DumpConfig.from_flags`."""
-    given = {}
-    known = False
-    for flag in FLAG_FIELDS:
-        try:
-            value = getattr(flags, flag)
-        except AttributeError:
-            continue
-        except Exception as error:  # absl's UnparsedFlagAccessError, without importing absl
-            if type(error).__name__ != "UnparsedFlagAccessError":
-                raise
-            raise ConfigError(
-                "the flags were read before they were parsed (--%s). Expected: read them inside"
-                " main, under app.run(main), or after FLAGS(sys.argv)." % flag) from error
-        known = True
-        if flag in _SWITCHES:
-            value = parse_bool(value, flag)
-        if value is None or (isinstance(value, (str, list, tuple)) and not value):
-            continue
-        given[flag] = value
-    if not known:
-        raise ConfigError(
-            "expected absl FLAGS, an argparse Namespace or another object with attributes such as"
-            " data_dump_flag and data_dump_step. Received: %s. keras_npu_dump.flags.define_flags()"
-            " and add_arguments(parser) define them." % type(flags).__name__)
-    if given.get("data_dump_flag") and given.get("over_dump"):
-        raise ConfigError("expected one of data_dump_flag and over_dump. Received: both."
-                          " GE refuses that; choose one.")
-    overflow = given.get("over_dump", False)
-    unused = ("data_dump_path",) if overflow else ("over_dump_path",)
-    fields = {FLAG_FIELDS[flag]: value for flag, value in given.items() if flag not in unused}
-    fields["enable_dump"] = given.get("data_dump_flag", False)
-    fields["enable_dump_debug"] = overflow
-    if isinstance(fields.get("dump_step"), (list, tuple)) and all(
-            isinstance(item, str) for item in fields["dump_step"]):
-        fields["dump_step"] = "|".join(fields["dump_step"])
-    if isinstance(fields.get("dump_step"), int):
-        fields["dump_step"] = str(fields["dump_step"])
-    return fields
 
 
 def _check_path(value: Any, debug: bool) -> str:

@@ -1,11 +1,11 @@
 """Configuring the device before it is opened, or attaching to it afterwards."""
 import os
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, FrozenSet, List, Optional
 
 from absl import logging
 
-from keras_npu_dump.capture import device, environment
+from keras_npu_dump.capture import device, distributed, environment, guards
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture
 from keras_npu_dump.config import DumpConfig
@@ -14,17 +14,19 @@ from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
 
+# What a script may set itself in global_options(), and which field of ours it becomes.
+_ADOPTED = ("dump_path", "dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
+
 
 def current() -> Optional[Capture]:
     return _current
 
 
-def start(config: DumpConfig, asked: bool, who: str) -> Optional[Capture]:
+def start(config: DumpConfig, who: str) -> Optional[Capture]:
     """Configures the device, or attaches to it where it is open already.
 
     Args:
-      config: what to dump.
-      asked: False if the user asked for nothing in particular and any dump will do.
+      config: what to dump; where `config.explicit` is silent any dump will do.
       who: the caller's name, for messages.
 
     Returns:
@@ -33,67 +35,127 @@ def start(config: DumpConfig, asked: bool, who: str) -> Optional[Capture]:
     Raises:
       DeviceNotFoundError: without npu_device and without the emulator.
       DeviceOpenedError: if the device was opened with other options.
-      ConfigError: if the script itself has set other options, or for a bad path.
+      ConfigError: if the script itself has set other options, for a bad path, or with
+        too little free space.
     """
     global _current
     if config.is_off:
         return None
     module = device.find_device()
     if _current is not None:
-        if asked:
-            _check_same(config, _current, module)
-        return _current
-    if device.opened_ids(module):
-        _current = _attach(module, config, asked, who)
+        _check_same(config, _current, module, who)
+    elif device.opened_ids(module):
+        _current = _attach(module, config, who)
     else:
         _current = _configure(module, config, who)
+    if who not in _current.faces:
+        _current.faces.append(who)
     return _current
 
 
 def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
+    cluster = distributed.read()
+    config = _with_script(module, config, who)
+    asked = config.at(absolute(config.dump_path))
+    config = distributed.for_this_rank(asked, cluster)
+    if not config.is_off:
+        guards.check_free_space(config.dump_path, config.min_free_gb)
     dump_path = prepare_dump_path(config.dump_path)
-    config = config.replace(dump_path=dump_path)
-    if config.ranks is not None and environment.rank() not in config.ranks:
-        # By options alone: a graph that differs between ranks makes the job hang.
-        config = config.replace(enable_dump=False, enable_dump_debug=False)
     options = config.npu_options()
-    device.check_conflicts(module, options, who)
     device.write_options(module, options)
     environment.set_graph_environment(config, dump_path)
-    logging.warning("Dump data, graphs and records go to %s", dump_path)
+    if config.is_off:
+        logging.warning("Rank %s is none of data_dump_ranks: it dumps nothing, its records go to"
+                        " %s", cluster.rank, dump_path)
+    else:
+        _tell(config)
+    capture = Capture(module, config, cluster, asked)
+    device.watch_open(module, capture.before_open, capture.after_open)
+    return capture
+
+
+def _with_script(module: Any, config: DumpConfig, who: str) -> DumpConfig:
+    """The configuration, where it is not explicit as the script itself has set it.
+
+    Raises:
+      ConfigError: where both are explicit and differ.
+    """
+    wanted = config.npu_options()
+    theirs = device.given_by_script(module, wanted)
+    clashes = {name: value for name, value in theirs.items() if name in config.explicit}
+    if "dump_path" in clashes and absolute(clashes["dump_path"]) == absolute(config.dump_path):
+        del clashes["dump_path"]
+    if clashes:
+        raise ConfigError(device.conflict_text(clashes, wanted, who))
+    adopted: Dict[str, Any] = {name: theirs[name] for name in _ADOPTED if name in theirs}
+    if theirs.get("enable_dump_debug") == "1":
+        current = device.read_options(module)
+        if current["enable_dump"] == "1":
+            raise ConfigError(
+                "the script sets enable_dump and enable_dump_debug in npu_device.global_options()"
+                ".dump_config. Expected one of the two, GE refuses both.")
+        adopted.update(enable_dump=False, enable_dump_debug=True)
+    return config.replace(explicit=config.explicit, **adopted) if adopted else config
+
+
+def _tell(config: DumpConfig) -> None:
+    """What is worth knowing before training starts, once."""
+    logging.warning("Dump data, graphs and records go to %s", config.dump_path)
+    for _, text in guards.warnings_of(config.dump_path):
+        logging.warning("%s", text)
     if config.dump_step.is_all and config.enable_dump and config.dump_data == "tensor":
         logging.warning(
             "Every iteration is dumped, all operators' data each time: tens of gigabytes per"
             " iteration on large networks. dump_step='0' is one iteration, dump_data='stats' is"
             " small.")
-    capture = Capture(module, config)
-    device.watch_open(module, capture.before_open, capture.after_open)
-    return capture
 
 
-def _attach(module: Any, config: DumpConfig, asked: bool, who: str) -> Capture:
-    current = device.read_options(module)
-    if asked:
-        wanted = config.replace(dump_path=os.path.abspath(os.path.expanduser(config.dump_path)))
-        held = dict(current)
-        if held["dump_path"]:
-            held["dump_path"] = os.path.abspath(held["dump_path"])
-        fields = device.differing(wanted.npu_options(), held)
-        if fields:
-            raise DeviceOpenedError(_swap_text(fields, wanted.npu_options(), held, who))
-    adopted = _config_of(current, config)
-    if adopted.is_off:
+def _attach(module: Any, config: DumpConfig, who: str) -> Capture:
+    held = _held(device.read_options(module))
+    cluster = distributed.read()
+    asked = config.at(absolute(config.dump_path))
+    wanted = distributed.for_this_rank(asked, cluster)
+    fields = _differing(wanted, held)
+    if fields:
+        raise DeviceOpenedError(_swap_text(fields, wanted.npu_options(), held, who))
+    adopted = _config_of(held, config)
+    if adopted.is_off and not wanted.is_off:
         logging.warning(
             "npu_device was opened without dump, so nothing will be dumped. Make %s before"
             " npu_device.open(), or run the script with `keras-npu-dump run`.", who)
-    capture = Capture(module, adopted.replace(dump_path=prepare_dump_path(adopted.dump_path)))
+    dump_path = prepare_dump_path(adopted.dump_path)
+    capture = Capture(module, adopted.at(dump_path), cluster, asked)
+    if not adopted.is_off:
+        environment.set_graph_environment(adopted, dump_path)
+        for _, text in guards.warnings_of(dump_path):
+            logging.warning("%s", text)
+    capture.tell_silencers()
     capture.after_open(None)
     return capture
+
+
+def absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _held(options: Dict[str, Optional[str]]) -> Dict[str, Optional[str]]:
+    if options["dump_path"]:
+        options["dump_path"] = absolute(options["dump_path"])
+    return options
+
+
+def _differing(config: DumpConfig, held: Dict[str, Optional[str]]) -> List[str]:
+    """The options in which an explicit request differs from what is there."""
+    if not config.explicit:
+        return []
+    explicit: FrozenSet[str] = config.explicit | {"enable_dump", "enable_dump_debug"}
+    return [name for name in device.differing(config.npu_options(), held) if name in explicit]
 
 
 def _config_of(options: Dict[str, Optional[str]], config: DumpConfig) -> DumpConfig:
     """The configuration that an open device has."""
     return config.replace(
+        explicit=config.explicit,
         enable_dump=options["enable_dump"] == "1",
         enable_dump_debug=options["enable_dump_debug"] == "1",
         dump_path=options["dump_path"] or config.dump_path,
@@ -115,19 +177,19 @@ def _swap_text(fields: List[str], wanted: Dict[str, Any], held: Dict[str, Any], 
            who, os.path.basename(sys.argv[0]) or "train.py"))
 
 
-def _check_same(config: DumpConfig, capture: Capture, module: Any) -> None:
-    wanted = config.replace(dump_path=os.path.abspath(os.path.expanduser(config.dump_path)))
-    held = {name: device.option_text(value)
-            for name, value in capture.asked_options.items()}
-    for name in device.NPU_DEFAULTS:
-        held.setdefault(name, None)
-    fields = device.differing(wanted.npu_options(), held)
+def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> None:
+    wanted = config.at(absolute(config.dump_path))
+    held: Dict[str, Any] = dict.fromkeys(device.NPU_DEFAULTS)
+    held.update({name: device.option_text(value)
+                 for name, value in capture.asked.npu_options().items()})
+    fields = _differing(wanted, held)
     if not fields:
         return
+    options = wanted.npu_options()
     if device.opened_ids(module):
-        raise DeviceOpenedError(_swap_text(fields, wanted.npu_options(), held, "NpuDumpCallback"))
+        raise DeviceOpenedError(_swap_text(fields, options, held, who))
     raise ConfigError(
         "one process has one dump. Expected the options that it was given first, or none."
         " Received: %s." % "; ".join(
-            "%s=%r after %r" % (name, device.option_text(wanted.npu_options().get(name)),
-                                held[name]) for name in fields))
+            "%s=%r after %r" % (name, device.option_text(options.get(name)), held[name])
+            for name in fields))

@@ -5,6 +5,7 @@ import tensorflow as tf
 from absl import logging
 
 from keras_npu_dump.capture import attach, train_function
+from keras_npu_dump.capture.by_hand import HandLoop
 from keras_npu_dump.capture.fit import Fit, begin_fit
 from keras_npu_dump.capture.session import NOT_GIVEN, config_of, manifest_of
 from keras_npu_dump.config import DumpConfig
@@ -64,12 +65,14 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         super().__init__()
         # Keras 2: without it every batch's logs are fetched from the device.
         self._supports_tf_logs = True
-        config, asked = config_of(
+        config = config_of(
             config, dump_path=dump_path, dump_step=dump_step, dump_mode=dump_mode,
             dump_data=dump_data, dump_layer=dump_layer, enable_dump=enable_dump,
             enable_dump_debug=enable_dump_debug, dump_debug_mode=dump_debug_mode)
-        self._capture = attach.start(config, asked, "NpuDumpCallback")
+        self._capture = attach.start(config, "NpuDumpCallback")
         self._fit: Optional[Fit] = None
+        self._loop: Optional[HandLoop] = None
+        self._mute = self._capture is None
 
     @property
     def active(self) -> bool:
@@ -81,24 +84,34 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         return manifest_of(self._capture)
 
     def on_train_begin(self, logs: Any = None) -> None:
-        self._fit = None
+        self._fit, self._loop = None, None
         if self._capture is None:
             return
+        self._mute = False
         function = train_function.of_model(self.model)
-        if function is not None and not train_function.is_graph(function):
+        if function is None:
+            # No fit(): a script calls the hooks by hand, perhaps without a model.
+            self._loop = HandLoop(self._capture, self, self.model)
+        elif train_function.runs_eagerly(function):
+            self._mute = True
             logging.warning(
                 "run_eagerly=True: no training graph is executed on the device, so there is"
                 " nothing to dump and nothing to count for %s.", self.model.name)
-            return
-        self._fit = begin_fit(self._capture, self, self.model, self.params)
+        else:
+            self._fit = begin_fit(self._capture, self, self.model, self.params)
+            self._mute = self._fit is None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         if self._fit is not None:
             self._fit.epoch = epoch
+        elif not self._mute:
+            self._by_hand().epoch = epoch
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         fit = self._fit
         if fit is None:
+            if not self._mute:
+                self._by_hand().begin(batch)
             return
         section = fit.section
         index = section.index
@@ -112,17 +125,32 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         fit = self._fit
         if fit is None:
+            if not self._mute and self._loop is not None:
+                self._loop.end(batch)
             return
         with fit.lock:
             fit.ended += 1
         if fit.describe_pending:
             fit.describe()
 
+    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """For loops that call hooks by hand, under the name that Keras had first."""
+        self.on_train_batch_begin(batch, logs)
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        self.on_train_batch_end(batch, logs)
+
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         if self._fit is not None:
             self._fit.end_epoch()
 
     def on_train_end(self, logs: Any = None) -> None:
-        fit, self._fit = self._fit, None
+        fit, self._fit, self._loop = self._fit, None, None
         if fit is not None:
             fit.end()
+
+    def _by_hand(self) -> HandLoop:
+        if self._loop is None:
+            assert self._capture is not None
+            self._loop = HandLoop(self._capture, self, self.model)
+        return self._loop

@@ -6,7 +6,7 @@ it is found through `sys.modules` or import, and both keep the same names
 """
 import importlib
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from keras_npu_dump.errors import ConfigError, DeviceNotFoundError
 
@@ -64,6 +64,14 @@ def opened_ids(module: Any) -> List[int]:
     return []
 
 
+def handle(module: Any) -> Any:
+    """What `npu_device.open()` has returned; None before, and where it is not kept."""
+    inner = sys.modules.get(module.__name__ + ".npu_device")
+    for one in (getattr(inner, "_npu_device_instances", None) or {}).values():
+        return one
+    return None
+
+
 def option_text(value: Any) -> Optional[str]:
     """A value as npu_device stores it: True is "1", None stays None."""
     if value is None:
@@ -91,22 +99,23 @@ def differing(options: Dict[str, Any], current: Dict[str, Optional[str]]) -> Lis
     return [name for name in NPU_DEFAULTS if wanted[name] != current[name]]
 
 
-def check_conflicts(module: Any, options: Dict[str, Any], who: str) -> None:
-    """Refuses to overwrite what the script itself has set.
+def given_by_script(module: Any, options: Dict[str, Any]) -> Dict[str, str]:
+    """The fields that the script itself has set to something else, with its values.
 
-    Raises:
-      ConfigError: for an option that is neither npu_device's default nor ours.
+    Setting a field to npu_device's own default cannot be told from not setting it.
     """
     current = read_options(module)
-    clashes = [name for name in differing(options, current)
-               if current[name] not in (NPU_DEFAULTS[name], None, "")]
-    if clashes:
-        raise ConfigError(
-            "the script and %s ask for different dumps: %s. Say it in one place only."
+    return {name: str(current[name]) for name in differing(options, current)
+            if current[name] not in (NPU_DEFAULTS[name], None, "")}
+
+
+def conflict_text(clashes: Dict[str, str], options: Dict[str, Any], who: str) -> str:
+    """Names both sides of a conflict between the script's options and `who`'s."""
+    return ("the script and %s ask for different dumps: %s. Say it in one place only."
             % (who, "; ".join(
                 "%s is %r in npu_device.global_options().dump_config, %s asks for %r"
-                % (name, current[name], who, option_text(options.get(name)))
-                for name in clashes)))
+                % (name, value, who, option_text(options.get(name)))
+                for name, value in clashes.items())))
 
 
 def write_options(module: Any, options: Dict[str, Any]) -> None:
@@ -130,26 +139,40 @@ def watch_open(module: Any, before: Callable[[], None], after: Callable[[Any], N
     """Calls `before()` and `after(device_id)` around `npu_device.open`.
 
     The dump folder has to exist at that very moment, and scripts delete it between
-    their start and there; nor is the device's id known earlier.
+    their start and there; nor is the device's id known earlier. What a `before` adds
+    takes part at once.
     """
-    original = module.open
-    hooks = getattr(original, "_keras_npu_dump_hooks", None)
+    hooks = getattr(module.open, "_keras_npu_dump_hooks", None)
     if hooks is not None:
         hooks.append((before, after))
         return
     hooks = [(before, after)]
+    # Mains say npu_device.open() or npu_device.npu_device.open().
+    for holder in (module, sys.modules.get(module.__name__ + ".npu_device")):
+        original = getattr(holder, "open", None)
+        if callable(original):
+            holder.open = _watched(module, original, hooks)  # type: ignore[union-attr]
 
+
+def _watched(module: Any, original: Any, hooks: list) -> Any:
     def open(device_id: Any = None) -> Any:  # the vendor's name
         already = bool(opened_ids(module))
         if not already:
-            for first, _ in list(hooks):
+            for first, _ in _growing(hooks):
                 first()
-        handle = original(device_id)
+        result = original(device_id)
         if not already:
-            for _, last in list(hooks):
+            for _, last in _growing(hooks):
                 last(device_id)
-        return handle
+        return result
 
     open.__doc__ = original.__doc__
     open._keras_npu_dump_hooks = hooks  # type: ignore[attr-defined]
-    module.open = open
+    return open
+
+
+def _growing(hooks: list) -> Iterator[Any]:
+    position = 0
+    while position < len(hooks):
+        yield hooks[position]
+        position += 1

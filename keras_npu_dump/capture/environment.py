@@ -4,9 +4,8 @@ GE reads DUMP_GE_GRAPH, DUMP_GRAPH_LEVEL and DUMP_GRAPH_FORMAT at each graph it
 dumps, the folder only once, at the first (ge, graph_utils.cc).
 """
 import os
+import time
 from typing import Dict
-
-from absl import logging
 
 from keras_npu_dump.config import DumpConfig
 
@@ -14,7 +13,7 @@ from keras_npu_dump.config import DumpConfig
 RECORDED = (
     "DUMP_GE_GRAPH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_FORMAT", "DUMP_GRAPH_PATH",
     "NPU_COLLECT_PATH", "ASCEND_WORK_PATH", "NPU_LOOP_SIZE", "AOE_MODE",
-    "ASCEND_DEVICE_ID", "RANK_ID", "RANK_SIZE", "RANK_TABLE_FILE",
+    "ASCEND_DEVICE_ID", "ASCEND_RT_VISIBLE_DEVICES", "RANK_ID", "RANK_SIZE", "RANK_TABLE_FILE",
     "CM_CHIEF_IP", "CM_CHIEF_PORT", "CM_CHIEF_DEVICE", "CM_WORKER_SIZE", "CM_WORKER_IP",
     "TF_ENABLE_ONEDNN_OPTS", "KERAS_NPU_DUMP_EMULATE_CANN",
 )
@@ -24,25 +23,16 @@ def recorded_environment() -> Dict[str, str]:
     return {name: os.environ[name] for name in RECORDED if name in os.environ}
 
 
-def rank() -> int:
-    """RANK_ID, 0 where it is not set or is not a number."""
-    return _number("RANK_ID", 0)
-
-
-def rank_size() -> int:
-    return _number("RANK_SIZE", _number("CM_WORKER_SIZE", 1))
-
-
-def device_id() -> int:
-    """The device that `npu_device.open()` without an argument opens."""
-    return _number("ASCEND_DEVICE_ID", 0)
-
-
-def _number(name: str, default: int) -> int:
+def process_start() -> float:
+    """Seconds since 1970 when this process began; an hour ago where Linux does not say."""
     try:
-        return int(os.environ.get(name) or default)
-    except ValueError:
-        return default
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        with open("/proc/uptime", encoding="ascii") as file:
+            uptime = float(file.read().split()[0])
+        return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return time.time() - 3600.0
 
 
 def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
@@ -55,10 +45,6 @@ def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
         os.environ.setdefault(name, value)
     if os.environ["DUMP_GRAPH_PATH"] == graphs:
         os.makedirs(graphs, mode=0o700, exist_ok=True)
-    if os.environ["DUMP_GE_GRAPH"] not in ("1", "2", "3"):
-        logging.warning(
-            "DUMP_GE_GRAPH=%s writes no graphs. Unset it, or set it to 2, to get the graph that"
-            " belongs to the dump.", os.environ["DUMP_GE_GRAPH"])
 
 
 def graph_folder() -> str:

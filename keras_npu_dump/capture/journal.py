@@ -25,9 +25,13 @@ class Section:
       index: the data_index of the next execution; also how many there were.
       next_wanted: the next data_index that is dumped, `NEVER` after the last.
       uncertain: why indices from here on may be off, or None.
+      calls: how often the function was called, where that differs from `index`.
+      graph_name: of the function, where it is known.
+      operators: its compute operators, where they are known.
     """
 
-    __slots__ = ("graph_known", "index", "model", "next_wanted", "number", "uncertain")
+    __slots__ = ("calls", "graph_known", "graph_name", "index", "model", "next_wanted", "number",
+                 "operators", "uncertain")
 
     def __init__(self, number: int, model: str, next_wanted: Any):
         self.number = number
@@ -35,7 +39,10 @@ class Section:
         self.index = 0
         self.next_wanted = next_wanted
         self.uncertain: Optional[str] = None
+        self.calls = 0
         self.graph_known = False
+        self.graph_name: Optional[str] = None
+        self.operators: List[str] = []
 
 
 class Journal:
@@ -98,8 +105,15 @@ class Journal:
                    uncertain=uncertain or section.uncertain)
         section.next_wanted = self.next_wanted(data_index + 1)
 
+    def doubt(self, section: Section, executions: List[Dict[str, Any]], reason: str) -> None:
+        """Says of executions noted before that their indices may be off: the later line counts."""
+        for one in executions:
+            self.write("execution", section=section.number, data_index=one["data_index"],
+                       fit=one["fit"], epoch=one["epoch"], batch=one["batch"], uncertain=reason)
+
     def graph(self, section: Section, name: Optional[str], operators: List[str]) -> None:
         section.graph_known = True
+        section.graph_name, section.operators = name, operators
         self.write("graph", section=section.number, name=name, operators=operators)
 
     def retraced(self, old: Section, iteration: Dict[str, Any]) -> Section:
@@ -121,6 +135,18 @@ class Journal:
         """Notes how many executions there were so far."""
         for section in self.sections:
             self.write("count", section=section.number, count=section.index, final=final)
+
+    def restart(self) -> None:
+        """Begins again in a folder that was deleted: sections, and how far they have come."""
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+            self._descriptor, self._failed = None, False
+        for section in self.sections:
+            self.write("section", section=section.number, model=section.model, reason="restart")
+            if section.graph_known:
+                self.graph(section, section.graph_name, section.operators)
+        self.counts(final=False)
 
     def close(self) -> None:
         with self._lock:

@@ -5,24 +5,21 @@ the script sets itself is seen, and the callback is added to every fit after tha
 """
 import importlib.util
 import os
-import re
-import runpy
-import signal
 import sys
 from typing import Any, List, NamedTuple, Optional
 
 from absl import logging
 
-from keras_npu_dump.capture import attach, device
-from keras_npu_dump.capture.fit_patch import add_to_every_fit
+from keras_npu_dump.capture import attach, device, guards, script_run
+from keras_npu_dump.capture.fit_patch import add_to_all_models
 from keras_npu_dump.capture.import_hook import when_imported
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture
+from keras_npu_dump.capture.sources import mentions_npu_device
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
 
 WHO = "keras-npu-dump run"
-_MAX_SOURCES = 2000
 
 
 class Outcome(NamedTuple):
@@ -61,50 +58,50 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     elif not config.is_off:
         _check_device_is_there()
     if not config.is_off:
+        # The script may go elsewhere before it opens its device.
+        config = config.at(attach.absolute(config.dump_path))
+        guards.check_free_space(config.dump_path, config.min_free_gb)
         prepare_dump_path(config.dump_path)
-        config = config.replace(dump_path=os.path.abspath(os.path.expanduser(config.dump_path)))
     setup = _Setup(config)
     if emulate or not config.is_off:
         when_imported("npu_device", setup.watch)
-        if not _mentions_npu_device(script):
+        if not mentions_npu_device(script):
             when_imported("tensorflow", setup.open_for_the_script)
-    status = _run(setup, script, arguments)
+    if not config.is_off:
+        add_to_all_models(setup.make_callback)
+    status = script_run.run_as_main(script, arguments, setup.is_told)
+    capture = attach.current()
+    if capture is not None:
+        capture.status = "ended" if status == 0 else "failed"
+    script_run.finish()
     if setup.error is not None:
         return Outcome(2, None, setup.error)
-    capture = attach.current()
     if not config.is_off and capture is None:
         logging.warning("The script ended without opening a device: nothing was dumped.")
     if capture is not None:
-        capture.close("ended" if status == 0 else "failed")
+        capture.close()
     return Outcome(status, capture, None)
 
 
 class _Setup:
-    """What happens when the script opens its device."""
+    """What happens when the script opens its device, and when it trains."""
 
     def __init__(self, config: DumpConfig):
         self.config = config
         self.error: Optional[DumpError] = None
+        self._told = False
 
     def watch(self, module: Any) -> None:
-        device.watch_open(module, self._apply, self._add_callback)
+        device.watch_open(module, self._apply, lambda device_id: None)
 
     def _apply(self) -> None:
         if self.config.is_off:
             return
         try:
-            attach.start(self.config, True, WHO)
+            attach.start(self.config, WHO)
         except DumpError as error:
             self.error = error
             raise
-
-    def _add_callback(self, device_id: Any) -> None:
-        if self.config.is_off:
-            return
-        import tensorflow as tf
-
-        from keras_npu_dump.capture.callback import NpuDumpCallback
-        add_to_every_fit(tf.keras.Model, NpuDumpCallback)
 
     def open_for_the_script(self, tensorflow: Any) -> None:
         """For scripts that know nothing of npu_device."""
@@ -116,6 +113,28 @@ class _Setup:
         if not device.opened_ids(module):
             module.open().as_default()
 
+    def make_callback(self) -> Any:
+        """The callback for all fits; None while the script has opened no device."""
+        if attach.current() is None:
+            if not self._told:
+                self._told = True
+                logging.warning(
+                    "fit() begins before npu_device.open(): it runs on no NPU and nothing is"
+                    " dumped. The script speaks of npu_device, so it is expected to open it.")
+            return None
+        from keras_npu_dump.capture.callback import NpuDumpCallback
+        return NpuDumpCallback()
+
+    def is_told(self, error: BaseException) -> bool:
+        """Whether the error is ours, and told in one message instead of a traceback."""
+        if error is self.error:
+            return True  # by our caller
+        capture = attach.current()
+        if capture is not None and error is capture.failure:
+            logging.error("Training was stopped: %s", error)
+            return True
+        return False
+
 
 def _check_device_is_there() -> None:
     try:
@@ -126,70 +145,3 @@ def _check_device_is_there() -> None:
         raise DeviceNotFoundError(
             "npu_device is not installed here. On an Ascend host install the one that belongs to"
             " its CANN; elsewhere rehearse on the CPU: `keras-npu-dump run --emulate SCRIPT`.")
-
-
-def _mentions_npu_device(script: str) -> bool:
-    """Whether the script, or a module beside it, speaks of npu_device at all."""
-    word = re.compile(rb"\bnpu_device\b")
-    sources = [script]
-    for folder, names, files in os.walk(os.path.dirname(os.path.abspath(script))):
-        names[:] = [name for name in names
-                    if not name.startswith(".") and name not in ("site-packages", "__pycache__")]
-        sources += [os.path.join(folder, name) for name in files if name.endswith(".py")]
-        if len(sources) > _MAX_SOURCES:
-            break
-    for source in sources[:_MAX_SOURCES]:
-        try:
-            with open(source, "rb") as file:
-                if word.search(file.read(1 << 20)):
-                    return True
-        except OSError:
-            continue
-    return False
-
-
-def _run(setup: _Setup, script: str, arguments: List[str]) -> int:
-    """The script's exit status, as the interpreter itself would give it."""
-    sys.argv = [script] + list(arguments)
-    sys.path[0:0] = [os.path.dirname(os.path.abspath(script))]
-    _end_orderly_on_sigterm()
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as end:
-        return _status_of(end)
-    except BaseException as error:  # pylint: disable=broad-except
-        if error is setup.error:
-            return 2  # told in one message by the caller
-        _print_traceback()
-        return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
-    return 0
-
-
-def _end_orderly_on_sigterm() -> None:
-    """Turns SIGTERM into SystemExit, so that journal and manifest are finished."""
-    def end(number: int, frame: Any) -> None:
-        sys.exit(128 + number)
-
-    try:
-        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, end)
-    except ValueError:  # not in the main thread
-        pass
-
-
-def _status_of(end: SystemExit) -> int:
-    if end.code is None:
-        return 0
-    if isinstance(end.code, int):
-        return end.code & 0xFF
-    print(end.code, file=sys.stderr)
-    return 1
-
-
-def _print_traceback() -> None:
-    """As `python script.py` prints it: without the frames that started it."""
-    kind, value, trace = sys.exc_info()
-    while trace is not None and trace.tb_frame.f_globals.get("__name__") != "__main__":
-        trace = trace.tb_next
-    if value is not None:
-        sys.excepthook(kind, value.with_traceback(trace), trace)  # type: ignore[arg-type]

@@ -5,39 +5,75 @@ Callbacks, sessions and `apply` are faces of it.
 import atexit
 import os
 import sys
+import time
 import weakref
 from typing import Any, Dict, List, Optional, Tuple
 
 from absl import logging
 
-from keras_npu_dump.capture import device, environment, train_function
+from keras_npu_dump.capture import (
+    device,
+    distributed,
+    environment,
+    loops,
+    remarks,
+    silencers,
+    train_function,
+    watcher,
+)
 from keras_npu_dump.capture.journal import Journal, Section
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.record import RunRecord
+from keras_npu_dump.capture.unseen import Updates
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.steps import StepSet
 
 
 class Capture:
-    """What is dumped in this process, and what is known of it."""
+    """What is dumped in this process, and what is known of it.
 
-    def __init__(self, module: Any, config: DumpConfig):
+    Args:
+      module: npu_device.
+      config: what this process dumps.
+      cluster: which of several processes it is.
+      asked: what all ranks were asked for; another callback may ask for the same.
+
+    Attributes:
+      faces: names of the classes that were made for it, such as NpuDumpCallback.
+      opened_options: the dump options at `npu_device.open()`; None before.
+      status: of the run at its end; a launcher knows better.
+      failure: what stops training at the next batch; None while all is well.
+      final: the manifest of the end, None before or without.
+    """
+
+    def __init__(self, module: Any, config: DumpConfig, cluster: distributed.Cluster,
+                 asked: DumpConfig):
         self.module = module
         self.config = config
+        self.asked = asked
+        self.cluster = cluster
         self.dump_path = config.dump_path
         self.pid = os.getpid()
+        self.since = environment.process_start() if device.opened_ids(module) else time.time()
         self.closed = False
+        self.status = "ended"
         self.final: Any = None
+        self.faces: List[str] = []
+        self.failure: Optional[DumpError] = None
+        self.opened_options: Optional[Dict[str, Optional[str]]] = None
+        self.loop_size = loops.watch_loop_size(module)
         # dump_step does not limit overflow detection (ge, dump_properties.cc).
         self.steps: Optional[StepSet] = None
         if not config.is_off:
             self.steps = StepSet.all() if config.enable_dump_debug else config.dump_step
-        self.asked_options = config.npu_options()
-        self.record = RunRecord(self.dump_path, _plain(config), device.is_emulated(module))
+        self.record = RunRecord(self.dump_path, _plain(config), device.is_emulated(module),
+                                cluster)
         self.journal = Journal(os.path.join(self.record.folder, "iterations.jsonl"), self.steps)
         self.active_fit: Any = None
         self._functions: List[Tuple[Any, Any, Section]] = []
+        self._updates: Any = weakref.WeakKeyDictionary()
+        self._watcher: Optional[watcher.Watcher] = None
         _close_after_device(module, self.close)
 
     def before_open(self) -> None:
@@ -45,14 +81,25 @@ class Capture:
         prepare_dump_path(self.dump_path)
         os.makedirs(self.record.folder, mode=0o700, exist_ok=True)
         environment.set_graph_environment(self.config, self.dump_path)
+        self.tell_silencers()
+
+    def tell_silencers(self) -> None:
+        """Names the settings of others that keep this dump from its folder."""
+        if self.config.is_off:
+            return
+        for found in silencers.of_environment() + silencers.of_options(self.module, self.config):
+            logging.warning("%s", found.message)
 
     def after_open(self, device_id: Optional[int]) -> None:
         ids = device.opened_ids(self.module)
         if ids:
             device_id = ids[0]
         elif device_id is None:
-            device_id = environment.device_id()
-        self.record.write(opened=True, device=device_id)
+            device_id = self.cluster.device
+        self.opened_options = device.read_options(self.module)
+        self.record.write(
+            opened=True, device=device_id,
+            rank=distributed.rank_after_open(device.handle(self.module), self.cluster))
 
     def section(self, model: Any, function: Any) -> Section:
         """The counter of a model's training function; a new one after compile()."""
@@ -71,6 +118,24 @@ class Capture:
         self._functions = [(reference, model, new if section is old else section)
                            for reference, model, section in self._functions]
 
+    def start_fit(self, model_name: str, epochs: Optional[int], steps: Optional[int]) -> int:
+        """Notes that a fit or loop begins, after a look at what the script did meanwhile."""
+        if not os.path.isdir(self.record.folder):
+            logging.warning("%s was deleted after npu_device.open(); it is made again, and what"
+                            " was in it is lost. Clear folders before.", self.dump_path)
+            self.before_open()
+            self.record.write()
+            self.journal.restart()
+        if not self.journal.fits and self.opened_options is not None:
+            remarks.tell_late_options(self.opened_options, device.read_options(self.module))
+        return self.journal.start_fit(model_name, epochs, steps)
+
+    def updates_of(self, model: Any) -> Updates:
+        try:
+            return self._updates.setdefault(model, Updates())
+        except TypeError:  # a model that takes no weak references
+            return Updates()
+
     def add_model(self, model: Any) -> None:
         self.record.add_model(model.name, [layer.name for layer in getattr(model, "layers", ())])
 
@@ -78,36 +143,68 @@ class Capture:
         name, operators = train_function.describe(function)
         self.journal.graph(section, name, operators)
 
-    def unreached(self) -> List[str]:
-        """One line per asked step that never came."""
-        if self.steps is None or self.config.enable_dump_debug:
-            return []
-        ran = max([section.index for section in self.journal.sections] or [0])
-        lines = []
-        for first, last in self.steps.intervals:
-            first = max(first, ran)
-            if first <= last:
-                which = "step %d" % first if first == last else "steps %d-%d" % (first, last)
-                lines.append("%s not reached, %d executions ran" % (which, ran))
-        return lines
+    @property
+    def watching(self) -> bool:
+        """Whether the first dump was looked for, or needs no look."""
+        return self._watcher is not None or self.steps is None or self.config.enable_dump_debug
+
+    def watch(self, section: Section, data_index: int, end: Optional[int]) -> None:
+        """Starts the look for the first dumped iteration, if that was it.
+
+        Args:
+          section: of the training function.
+          data_index: of the iteration, which has just ended.
+          end: the counter at the end of this fit, where it is known.
+        """
+        if self.watching:
+            return
+        assert self.steps is not None
+        alone = self.cluster.size <= 1 and "ASCEND_DEVICE_ID" not in os.environ
+        device_id = None if alone else self.record.fields["device"]
+        wanted = watcher.Wanted(
+            self.dump_path, data_index, self.since, device_id, section.graph_name,
+            section.operators + self.config.layers if section.graph_known else [])
+        self._watcher = watcher.Watcher(
+            wanted, watcher.remaining(self.steps, data_index, end),
+            lambda: sum(one.index for one in self.journal.sections),
+            self._fail if self.config.strict else None)
+        self._watcher.start()
+
+    def _fail(self, error: DumpError) -> bool:
+        """Called by the watcher; True while training has not heard of it."""
+        if self.failure is None:
+            self.failure = error
+        fit = self.active_fit
+        if fit is not None:
+            fit.section.next_wanted = -1
+        return not getattr(error, "raised", False)
+
+    def raise_failure(self) -> None:
+        """Raises what the watcher found, once."""
+        error = self.failure
+        if error is not None and not getattr(error, "raised", False):
+            error.raised = True  # type: ignore[attr-defined]
+            raise error
 
     def collect(self) -> Any:
         """Pairs what this process left on disk; writes its manifest."""
         import keras_npu_dump
         return keras_npu_dump.collect(self.dump_path, run_id=self.record.run_id)
 
-    def close(self, status: str = "ended") -> None:
+    def close(self) -> None:
         """Writes what is known at the end of the process. Safe to call twice."""
         if self.closed or os.getpid() != self.pid:
             return
         self.closed = True
+        if self._watcher is not None:
+            self._watcher.stop()
         try:
             self.journal.counts(final=True)
             self.journal.close()
-            self.record.end(status)
+            self.record.end(self.status)
             if self.config.is_off:
                 return
-            for line in self.unreached():
+            for line in remarks.of_the_end(self):
                 logging.warning("%s", line)
             if self.config.collect:
                 self.final = self.collect()

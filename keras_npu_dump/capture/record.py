@@ -8,6 +8,7 @@ from typing import Any, Dict
 
 from keras_npu_dump import __version__
 from keras_npu_dump.capture import environment
+from keras_npu_dump.capture.distributed import Cluster
 from keras_npu_dump.capture.paths import relative_to
 
 SCHEMA = "keras_npu_dump.run/1"
@@ -20,24 +21,27 @@ class RunRecord:
       dump_path: absolute path of the dump folder.
       options: the dump options of the device, as they were asked for.
       emulated: whether the device is the emulator.
+      cluster: which of several processes this one is.
     """
 
-    def __init__(self, dump_path: str, options: Dict[str, Any], emulated: bool):
+    def __init__(self, dump_path: str, options: Dict[str, Any], emulated: bool,
+                 cluster: Cluster):
         self.dump_path = dump_path
         now = datetime.datetime.now(datetime.timezone.utc)
-        rank = environment.rank()
         self.run_id, self.folder = _make_folder(
             os.path.join(dump_path, "runs"),
-            "%s_rank%d_pid%d" % (now.strftime("%Y%m%d%H%M%S"), rank, os.getpid()))
+            "%s%s_pid%d" % (now.strftime("%Y%m%d%H%M%S"),
+                            "" if cluster.rank is None else "_rank%d" % cluster.rank,
+                            os.getpid()))
         self.fields: Dict[str, Any] = {
             "schema": SCHEMA,
             "run_id": self.run_id,
             "version": __version__,
             "host": socket.gethostname(),
             "pid": os.getpid(),
-            "rank": rank,
-            "rank_size": environment.rank_size(),
-            "device": environment.device_id(),
+            "rank": cluster.rank or 0,
+            "rank_size": cluster.size,
+            "device": cluster.device,
             "emulated": emulated,
             "started": now.isoformat(timespec="seconds"),
             "opened": False,
@@ -59,6 +63,7 @@ class RunRecord:
         self.fields["environment"] = environment.recorded_environment()
         self.fields["graph_path"] = relative_to(environment.graph_folder(), self.dump_path)
         self.fields["versions"] = _versions()
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
         path = os.path.join(self.folder, "run.json")
         descriptor = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

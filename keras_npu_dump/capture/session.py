@@ -1,9 +1,8 @@
 """DumpSession: a dump around a custom training loop, and `apply` for mains."""
-import contextlib
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, Optional
 
 from keras_npu_dump.capture import attach
-from keras_npu_dump.capture.journal import Section
+from keras_npu_dump.capture.by_hand import HandLoop
 from keras_npu_dump.capture.process import Capture
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError
@@ -17,18 +16,18 @@ class _NotGiven:
 NOT_GIVEN: Any = _NotGiven()
 
 
-def config_of(config: Optional[DumpConfig], **options: Any) -> Tuple[DumpConfig, bool]:
-    """The configuration that arguments ask for, and whether they ask for anything."""
+def config_of(config: Optional[DumpConfig], **options: Any) -> DumpConfig:
+    """The configuration that arguments ask for; what they name is explicit."""
     given = {name: value for name, value in options.items() if value is not NOT_GIVEN}
     if config is None:
-        return DumpConfig(**given), bool(given)
+        return DumpConfig(explicit=tuple(given), **given)
     if not isinstance(config, DumpConfig):
         raise ConfigError("config: expected a DumpConfig. Received: %r. DumpConfig.from_flags"
                           " makes one of flags." % (config,))
     if given:
         raise ConfigError("expected either config or single options. Received: config and %s."
                           " Use config.replace(...)." % ", ".join(sorted(given)))
-    return config, True
+    return config
 
 
 def apply(config_or_flags: Any) -> None:
@@ -48,7 +47,7 @@ def apply(config_or_flags: Any) -> None:
     config = config_or_flags
     if not isinstance(config, DumpConfig):
         config = DumpConfig.from_flags(config)
-    attach.start(config, True, "keras_npu_dump.apply")
+    attach.start(config, "keras_npu_dump.apply")
 
 
 class DumpSession:
@@ -79,11 +78,8 @@ class DumpSession:
     """
 
     def __init__(self, config: Optional[DumpConfig] = None, **options: Any):
-        config, asked = config_of(config, **options)
-        self._capture = attach.start(config, asked, "DumpSession")
-        self._section: Optional[Section] = None
-        self._fit = 0
-        self._epoch = 0
+        self._capture = attach.start(config_of(config, **options), "DumpSession")
+        self._loop: Optional[HandLoop] = None
         self._batch = 0
 
     @property
@@ -92,9 +88,8 @@ class DumpSession:
 
     def __enter__(self) -> "DumpSession":
         if self._capture is not None:
-            self._fit = self._capture.journal.start_fit("loop", None, None)
-            self._section = self._capture.section(self, None)
-            self._epoch = self._batch = 0
+            self._loop = HandLoop(self._capture, self)
+            self._batch = 0
         return self
 
     def __exit__(self, *exception: Any) -> None:
@@ -103,26 +98,48 @@ class DumpSession:
 
     def next_epoch(self) -> None:
         """Says that the next step is batch 0 of a new epoch."""
-        if self._batch:
-            self._epoch += 1
+        if self._batch and self._loop is not None:
+            self._loop.epoch += 1
             self._batch = 0
 
-    @contextlib.contextmanager
-    def step(self) -> Iterator[None]:
-        """Counts one execution of the training graph; enter it around each step."""
+    def step(self, batches: int = 1) -> "_Step":
+        """Counts one call of the training function; enter it around each.
+
+        Args:
+          batches: how many batches the call trains, where it loops itself.
+        """
         if self._capture is None:
-            yield
-            return
-        if self._section is None:
+            return _Step(None, 0, 1)
+        if self._loop is None:
             raise RuntimeError("expected `with dump:` around the loop before `with dump.step():`")
-        section = self._section
-        index = section.index
-        section.index = index + 1
-        if index >= section.next_wanted:
-            self._capture.journal.execution(
-                section, index, {"fit": self._fit, "epoch": self._epoch, "batch": self._batch})
-        self._batch += 1
-        yield
+        if batches < 1:
+            raise ValueError("batches: expected 1 or more. Received: %r" % (batches,))
+        batch, self._batch = self._batch, self._batch + batches
+        return _Step(self._loop, batch, batches)
+
+
+class _Step:
+    """One call, see `DumpSession.step`."""
+
+    __slots__ = ("_batch", "_batches", "_loop")
+
+    def __init__(self, loop: Optional[HandLoop], batch: int, batches: int):
+        self._loop = loop
+        self._batch = batch
+        self._batches = batches
+
+    def __enter__(self) -> None:
+        if self._loop is not None:
+            self._loop.begin(self._batch, self._batches)
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        if self._loop is None:
+            return
+        if kind is None:
+            self._loop.end()
+        else:
+            # next(iterator) at the end of the data: the function was not called any more.
+            self._loop.interrupted(False if issubclass(kind, StopIteration) else None)
 
 
 def manifest_of(capture: Optional[Capture]) -> Any:

@@ -4,6 +4,7 @@
 device executes one of its concrete functions, whose name is the graph's name (the
 adapter names the compute graph after the function).
 """
+import sys
 from typing import Any, Callable, List, Optional, Tuple
 
 # Operators by which a person recognises a network; the vendor's second method
@@ -38,6 +39,27 @@ def traces(function: Any) -> Callable[[], int]:
 def is_graph(function: Any) -> bool:
     """False with run_eagerly=True, where no training graph is ever executed."""
     return hasattr(function, "experimental_get_tracing_count")
+
+
+def runs_eagerly(function: Any) -> bool:
+    """Whether a tf.function is run operator by operator: then no graph is executed."""
+    config: Any = getattr(sys.modules.get("tensorflow"), "config", None)
+    try:
+        return not is_graph(function) or bool(config.functions_run_eagerly())
+    except AttributeError:
+        return False
+
+
+def steps_per_execution(model: Any) -> int:
+    """How many batches one execution takes; 1 where the model does not say."""
+    for name in ("_steps_per_execution", "steps_per_execution"):
+        value: Optional[Any] = getattr(model, name, None)
+        if value is not None:
+            try:
+                return max(1, int(value.numpy() if hasattr(value, "numpy") else value))
+            except (TypeError, ValueError):
+                continue
+    return 1
 
 
 def describe(function: Any) -> Tuple[Optional[str], List[str]]:

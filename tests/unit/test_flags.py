@@ -6,7 +6,8 @@ import pytest
 from absl import flags as absl_flags
 
 from keras_npu_dump import flags
-from keras_npu_dump.config import FLAG_FIELDS, DumpConfig
+from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.flag_values import FLAG_FIELDS
 from keras_npu_dump.errors import ConfigError
 
 

@@ -1,0 +1,51 @@
+"""What is said once of a whole run: options that came too late, iterations that never came."""
+from typing import Any, Dict, List, Optional
+
+from absl import logging
+
+
+def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
+    """Names dump options that the script has set after the device had read them."""
+    late = [name for name in opened if opened[name] != now[name]]
+    if late:
+        logging.warning(
+            "npu_device.open() came first and has read its options: %s no effect. Set them before"
+            " open(), or as options of `keras-npu-dump run`.",
+            "; ".join("%s = %r has" % (name, now[name]) for name in late))
+
+
+def of_the_end(capture: Any) -> List[str]:
+    """One line for each thing that did not come as asked."""
+    if capture.opened_options is None:
+        return ["npu_device.open() was never called: nothing was dumped."]
+    if not capture.journal.sections:
+        return [_nobody_counted(capture.faces)]
+    return unreached(capture)
+
+
+def _nobody_counted(faces: List[str]) -> str:
+    if "NpuDumpCallback" in faces:
+        return ("NpuDumpCallback was made, but none of its hooks was ever called: it is in no"
+                " callbacks=[...] of a fit(), or a list filtered by class has dropped it. What was"
+                " dumped is tied to no batch. `with DumpSession() as dump:` around the loop and"
+                " `with dump.step():` around each call need no callbacks.")
+    if "DumpSession" in faces:
+        return ("DumpSession was made, but never entered: what was dumped is tied to no batch."
+                " `with dump:` goes around the loop and `with dump.step():` around each call.")
+    return ("No fit() with an NpuDumpCallback and no DumpSession was seen: what was dumped is tied"
+            " to no batch. `with DumpSession() as dump:` around the loop and `with dump.step():`"
+            " around each call tie them.")
+
+
+def unreached(capture: Any) -> List[str]:
+    """One line per asked step that never came."""
+    if capture.steps is None or capture.config.enable_dump_debug:
+        return []
+    ran = max(section.index for section in capture.journal.sections)
+    lines = []
+    for first, last in capture.steps.intervals:
+        first = max(first, ran)
+        if first <= last:
+            which = "step %d" % first if first == last else "steps %d-%d" % (first, last)
+            lines.append("%s not reached, %d executions ran" % (which, ran))
+    return lines

@@ -1,0 +1,126 @@
+"""Running a file as `python file` would: arguments, import path, traceback, status, exit.
+
+What differs is that the interpreter goes on afterwards.
+"""
+import atexit
+import os
+import runpy
+import signal
+import sys
+import threading
+import types
+from typing import Any, Callable, List, Optional, Set
+
+# Frames of these files are ours, between the script's own.
+_OURS = frozenset(os.path.join(os.path.dirname(__file__), name) for name in ("fit_patch.py",))
+
+
+def run_as_main(script: str, arguments: List[str],
+                is_told: Callable[[BaseException], bool]) -> int:
+    """Runs `script` as `__main__` to its very end, its exit handlers included.
+
+    Args:
+      script: path of a Python file.
+      arguments: its arguments.
+      is_told: whether an exception that ends the script is told elsewhere: it gets no
+        traceback.
+
+    Returns:
+      The exit status that the interpreter would give.
+    """
+    sys.argv = [script] + list(arguments)
+    _set_import_path(script)
+    _end_orderly_on_sigterm()
+    try:
+        runpy.run_path(script, run_name="__main__")
+        status = 0
+    except SystemExit as end:
+        status = _status_of(end)
+    except BaseException as error:  # pylint: disable=broad-except
+        status = 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+        if not is_told(error):
+            _print_traceback(error)
+    return status
+
+
+def finish() -> None:
+    """What the interpreter does at the end: waits for threads, then runs exit handlers.
+
+    The device closes itself in such a handler, and its last files come with that.
+    """
+    try:
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        atexit._run_exitfuncs()
+    except BaseException:  # pylint: disable=broad-except
+        pass  # a handler's own error; it has printed its traceback
+
+
+def _set_import_path(script: str) -> None:
+    """The script's folder in place of the one that `python -m` or the command put first."""
+    here = os.path.dirname(os.path.abspath(script))
+    package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    first = os.path.abspath(sys.path[0] or os.getcwd()) if sys.path else None
+    ours = {os.getcwd(), os.path.dirname(os.path.abspath(sys.modules["__main__"].__file__ or ""))
+            if getattr(sys.modules.get("__main__"), "__file__", None) else os.getcwd()}
+    if first in ours:
+        del sys.path[0]
+        if first == package_root:
+            sys.path.append(first)  # parts of this package are imported later
+    sys.path.insert(0, here)
+
+
+def _end_orderly_on_sigterm() -> None:
+    """Turns SIGTERM into SystemExit, so that journal and manifest are finished."""
+    def end(number: int, frame: Any) -> None:
+        # Once is enough: schedulers and shells often send it twice.
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    try:
+        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not in the main thread
+        pass
+
+
+def _status_of(end: SystemExit) -> int:
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code & 0xFF
+    print(end.code, file=sys.stderr)
+    return 1
+
+
+def _print_traceback(error: BaseException) -> None:
+    """As `python script.py` prints it: without frames of ours."""
+    _clean(error, set())
+    trace = error.__traceback__
+    start = trace
+    while start is not None and start.tb_frame.f_globals.get("__name__") != "__main__":
+        start = start.tb_next
+    error.__traceback__ = start or (None if isinstance(error, SyntaxError) else trace)
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
+def _clean(error: Optional[BaseException], seen: Set[int]) -> None:
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    error.__traceback__ = _without_ours(error.__traceback__)
+    _clean(error.__cause__, seen)
+    _clean(error.__context__, seen)
+
+
+def _without_ours(trace: Any) -> Any:
+    kept = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename not in _OURS:
+            kept.append(trace)
+        trace = trace.tb_next
+    result = None
+    for one in reversed(kept):
+        result = types.TracebackType(result, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return result

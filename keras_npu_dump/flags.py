@@ -6,7 +6,8 @@ more in their style. A main that already defines some of them keeps its own;
 `DumpConfig.from_flags` reads either.
 """
 import argparse
-from typing import Any, NamedTuple, Optional, Tuple
+import sys
+from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from absl import flags as absl_flags
 
@@ -80,14 +81,33 @@ def define_flags(flag_values: Optional[absl_flags.FlagValues] = None,
                  module_name: str = "keras_npu_dump") -> None:
     """Defines the dump flags with absl; those that exist already are left alone.
 
+    Where the command line was parsed before, as mains that read the flags of
+    `tf.compat.v1` at import do, the flags that are new get their values from it now.
+
     Args:
       flag_values: where to define them. Defaults to the global FLAGS.
       module_name: under which heading `--help` lists them.
     """
     values = absl_flags.FLAGS if flag_values is None else flag_values
-    for spec in SPECS:
-        if spec.name in values:
-            continue
+    new = [spec for spec in SPECS if spec.name not in values]
+    _define(values, new, module_name)
+    if new and values.is_parsed():
+        _read_late(values, new, module_name)
+
+
+def _read_late(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_name: str) -> None:
+    """What the parse before has skipped as unknown; a strict one would have ended there."""
+    late = absl_flags.FlagValues()
+    _define(late, specs, module_name)
+    late(sys.argv, known_only=True)
+    for spec in specs:
+        if late[spec.name].present:
+            values[spec.name].value = late[spec.name].value
+            values[spec.name].present = late[spec.name].present
+
+
+def _define(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_name: str) -> None:
+    for spec in specs:
         if spec.kind == "switch":
             flag = absl_flags.Flag(_SwitchParser(spec.name), None, spec.name, spec.default,
                                    spec.help, boolean=True)

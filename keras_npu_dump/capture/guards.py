@@ -104,7 +104,12 @@ def container_warning(path: str, contained: Optional[bool] = None,
         return None
     return ("The dump folder lies inside this container (host name %s) and not on a mount: it is"
             " gone with the container. Mount a folder of the host there, or copy it out in time."
-            % socket.gethostname())
+            % host())
+
+
+def host() -> str:
+    """The host's name; of a container usually its id, which `docker cp` takes."""
+    return socket.gethostname()
 
 
 def name_warning(path: str) -> Optional[str]:

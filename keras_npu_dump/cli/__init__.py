@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Optional
 from absl import flags as absl_flags
 
 from keras_npu_dump import __version__
-from keras_npu_dump.cli import reading, running
+from keras_npu_dump.cli import doctor, reading, running
 from keras_npu_dump.cli.common import PROGRAM
 from keras_npu_dump.errors import DumpError
 
@@ -61,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     collect.add_argument("--verify", action="store_true", help="open every dump file")
     collect.add_argument("--budget", type=int, default=20000, metavar="FILES",
                          help="how many dump files to open otherwise (default: 20000)")
+    doctor.add_arguments(_add(commands, "doctor", doctor.doctor,
+                              "say what this machine would do, and what would make a dump fail"))
     inspect = _add(commands, "inspect", reading.inspect,
                    "say what a dump file, csv, graph, mapping or folder is")
     inspect.add_argument("path", metavar="PATH", help="a file, or a folder of a dump")

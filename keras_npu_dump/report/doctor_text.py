@@ -1,0 +1,67 @@
+"""A diagnosis as text."""
+from typing import Any, List
+
+from keras_npu_dump.report.sizes import plural
+from keras_npu_dump.report.tables import render_table
+
+
+def doctor_text(diagnosis: Any) -> str:
+    """What `keras-npu-dump doctor` prints.
+
+    Args:
+      diagnosis: a capture.doctor.Diagnosis.
+    """
+    lines: List[str] = [_row("versions", ", ".join(
+        "%s %s" % (name, version or "not installed")
+        for name, version in diagnosis.versions.items()))]
+    lines.append(_row("device", _device(diagnosis.device)))
+    cluster = diagnosis.cluster
+    lines.append(_row("process", "rank %s of %d" % (
+        "known after open() only" if cluster["rank"] is None else cluster["rank"],
+        cluster["size"])))
+    lines += _path(diagnosis.path)
+    lines.append(_row("asked for", ", ".join(
+        "%s=%s" % (name, value) for name, value in diagnosis.options.items()
+        if name != "dump_path")))
+    lines += ["", render_table(
+        ("variable", "value", "what it does here"),
+        [(one.name, "(not set)" if one.value is None else one.value or "(empty)", one.effect)
+         for one in diagnosis.environment]), ""]
+    for problem in diagnosis.problems:
+        lines.append("%s: %s [%s]" % (problem.severity, problem.message, problem.code))
+        if problem.hint:
+            lines.append("  " + problem.hint)
+    errors = len(diagnosis.errors)
+    lines.append("%s would make a dump fail." % plural(errors, "thing") if errors
+                 else "Nothing here would make a dump fail.")
+    return "\n".join(lines)
+
+
+def _row(name: str, text: str) -> str:
+    return "%-10s  %s" % (name, text)
+
+
+def _device(device: Any) -> str:
+    kinds = {"npu": "npu_device is installed", "emulated": "emulated, on the CPU or GPU",
+             "none": "none: npu_device is not installed"}
+    text = "%s; open() without an argument opens %d" % (kinds[device["kind"]], device["id"])
+    if device["nodes"]:
+        text += "; %s: %s" % (plural(len(device["nodes"]), "NPU"), " ".join(device["nodes"]))
+    if device["cann"]:
+        text += "; CANN %s" % device["cann"]
+    return text
+
+
+def _path(path: Any) -> List[str]:
+    state = "is there" if path["exists"] else "will be made"
+    if not path["writable"]:
+        state = "cannot be written"
+    lines = [_row("dump path", "%s (%s)" % (path["dump_path"], state))]
+    if path["free_bytes"] is not None:
+        where = "%.1f GB free" % (path["free_bytes"] / 1e9)
+        if path["mount"] is not None:
+            where += " on %s (%s)" % (path["mount"], path["file_system"])
+        if path["container"]:
+            where += ", in a container"
+        lines.append(_row("", "%s, host %s" % (where, path["host"])))
+    return lines

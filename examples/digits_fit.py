@@ -7,6 +7,7 @@ host it trains on the NPU; elsewhere start it with the emulator:
     python examples/digits_fit.py --emulate --data_dump_flag --data_dump_step='0|5'
 """
 import numpy as np
+import tensorflow as tf
 from absl import app, flags
 from sklearn.datasets import load_digits
 
@@ -29,7 +30,7 @@ def load_data():
     return (images[:1408], labels[:1408]), (images[1408:1792], labels[1408:1792])
 
 
-def build_model(tf):
+def build_model():
     return tf.keras.Sequential([
         tf.keras.layers.Conv2D(16, 3, activation="relu", input_shape=(8, 8, 1)),
         tf.keras.layers.MaxPooling2D(),
@@ -45,13 +46,12 @@ def main(argv):
         keras_npu_dump.emulator.install()
     config = keras_npu_dump.DumpConfig.from_flags(FLAGS)
     dump = keras_npu_dump.NpuDumpCallback(config=config)  # before open(): options are read there
-    import npu_device
-    import tensorflow as tf
+    import npu_device  # the vendor's, or the emulator
     npu_device.open().as_default()
 
     tf.random.set_seed(1)
     train, test = load_data()
-    model = build_model(tf)
+    model = build_model()
     model.compile(optimizer="adam", metrics=["accuracy"],
                   loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     model.fit(*train, batch_size=FLAGS.batch_size, epochs=FLAGS.epochs, shuffle=False, verbose=2,

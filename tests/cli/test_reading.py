@@ -49,8 +49,27 @@ def test_collect_answers_which_belongs_to_which(dumped):
     assert (dumped / "manifest.json").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("command", [
+    [sys.executable, "-m", "keras_npu_dump", "run", "--emulate", "--data_dump_step=0|5",
+     str(ROOT / "examples" / "digits_fit.py")],
+    [sys.executable, str(ROOT / "examples" / "digits_fit.py"), "--emulate", "--data_dump_flag",
+     "--data_dump_step=0|5"]])
+def test_the_main_with_flags_dumps_by_itself_and_under_run(tmp_path, command):
+    run_command(command, tmp_path)
+    pair = training_pair(manifest_of(tmp_path, "output/data_dump"))
+    assert pair["confidence"] == "exact"
+    assert [one["iteration"]["batch"] for one in pair["steps"]] == [0, 5]
+
+
+def test_the_main_with_flags_does_nothing_without_them(tmp_path):
+    run_command([sys.executable, str(ROOT / "examples" / "digits_fit.py"), "--emulate",
+                 "--epochs=1"], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_collect_takes_any_level(dumped):
-    deepest = pathlib.Path(dumped, training_pair(manifest_of(dumped.parent, "d"))["steps"][1]["path"])
+    pair = training_pair(manifest_of(dumped.parent, "d"))
+    deepest = pathlib.Path(dumped, pair["steps"][1]["path"])
     for folder in (deepest, deepest.parent, deepest.parent.parent.parent.parent):
         found = training_pair(manifest_of(dumped.parent, folder))
         assert 5 in [one["data_index"] for one in found["steps"]]
@@ -65,7 +84,8 @@ def test_a_copied_folder_gives_the_same_answer(dumped, tmp_path):
 
 
 def test_inspect_says_what_one_file_is(dumped):
-    file = next(dumped.glob("2*/0/*train*/*/5/MatMul.sequential*dense*MatMul.*"))
+    file = min(dumped.glob("2*/0/*train*/*/5/MatMul.sequential*dense*MatMul.*"),
+               key=lambda path: int(path.name.split(".")[-3]))  # the first dense layer
     done = run(dumped.parent, "inspect", file)
     assert "DT_FLOAT" in done.stdout and "[128, 144]" in done.stdout
     description = json.loads(run(dumped.parent, "inspect", file, "--json").stdout)
@@ -73,7 +93,7 @@ def test_inspect_says_what_one_file_is(dumped):
 
 
 def test_inspect_says_what_a_graph_is(dumped):
-    file = next(dumped.glob("graphs/*/*_Build.txt"))
+    file = max(dumped.glob("graphs/*/*_Build.txt"), key=lambda path: path.stat().st_size)
     description = json.loads(run(dumped.parent, "inspect", file, "--json").stdout)
     assert "__inference" in json.dumps(description)
 

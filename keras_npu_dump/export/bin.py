@@ -6,7 +6,12 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from keras_npu_dump.export.tensors import (
-    ExportResult, Form, OriginFormats, ProgressCallback, export)
+    ExportResult,
+    Form,
+    OriginFormats,
+    ProgressCallback,
+    export,
+)
 
 
 def export_bin(source: Any, target: Any,

@@ -5,10 +5,8 @@ import os
 from typing import Any, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.tensors import (
-    ExportResult, ProgressCallback, make_private)
-from keras_npu_dump.formats import graph_json
-from keras_npu_dump.formats import names
+from keras_npu_dump.export.tensors import ExportResult, ProgressCallback, make_private
+from keras_npu_dump.formats import graph_json, names
 
 
 def export_graph_json(source: Any, target: Any,

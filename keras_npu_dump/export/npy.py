@@ -6,9 +6,14 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.export.tensors import (
-    ExportResult, Form, OriginFormats, ProgressCallback, export)
+    ExportResult,
+    Form,
+    OriginFormats,
+    ProgressCallback,
+    export,
+)
 
-_HEADS = {}  # type: Dict[Tuple[np.dtype, Tuple[int, ...]], bytes]
+_HEADS: Dict[Tuple[np.dtype, Tuple[int, ...]], bytes] = {}
 
 
 def export_npy(source: Any, target: Any,

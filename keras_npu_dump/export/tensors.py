@@ -10,19 +10,23 @@ import dataclasses
 import json
 import os
 import uuid
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, \
-    Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.formats import decode
-from keras_npu_dump.formats import ffts
-from keras_npu_dump.formats import layouts
-from keras_npu_dump.formats import mapping
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import tensor
-from keras_npu_dump.formats import tree
+from keras_npu_dump.formats import decode, ffts, layouts, mapping, overflow, tensor, tree
 
 # (stage, done, total), as report.progress.Progress takes it.
 ProgressCallback = Callable[[str, int, Optional[int]], None]
@@ -143,9 +147,9 @@ class _Writer:
         self.result = result
         self.source_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY
                                  | os.O_CLOEXEC)
-        self.target_fd = None  # type: Optional[int]
-        self.there = {}  # type: Dict[str, int]
-        self.mapped = set()  # type: set
+        self.target_fd: Optional[int] = None
+        self.there: Dict[str, int] = {}
+        self.mapped: set = set()
 
     def close(self) -> None:
         os.close(self.source_fd)
@@ -162,7 +166,7 @@ class _Writer:
         try:
             if file.size > _LARGE:
                 header = tensor.read_header(file.name, dir_fd=self.source_fd)
-                arrays = [None] * len(header.entries)  # type: List[Any]
+                arrays: List[Any] = [None] * len(header.entries)
             else:
                 header, arrays = tensor.read_file(file.name,
                                                   dir_fd=self.source_fd)
@@ -279,7 +283,7 @@ class _Writer:
             return
         fd = self._create(name)
         try:
-            parts = [head] if head else []  # type: List[Any]
+            parts: List[Any] = [head] if head else []
             if values is not None and values.nbytes:
                 parts.append(np.ascontiguousarray(values))
             _write_all(fd, parts)
@@ -377,7 +381,7 @@ def _write_all(fd: int, parts: List[Any]) -> None:
 
 def origin_formats_of(graphs: Any) -> Dict[Tuple[str, str, int], str]:
     """Layouts in the framework from graphs (`graph_reader.read_graphs`)."""
-    found = {}  # type: Dict[Tuple[str, str, int], str]
+    found: Dict[Tuple[str, str, int], str] = {}
     for graph in graphs:
         for op in graph.ops:
             for kind, descs in (("input", op.input_descs),

@@ -22,7 +22,7 @@ DT_HIFLOAT8 = 33
 DT_FLOAT8_E5M2 = 34
 DT_FLOAT8_E4M3FN = 35
 
-_TABLES = {}  # type: Dict[int, np.ndarray]
+_TABLES: Dict[int, np.ndarray] = {}
 
 
 def is_decoded(data_type: int) -> bool:

@@ -17,7 +17,7 @@ from typing import Dict, Optional
 
 import numpy as np
 
-_DTYPE_NAMES = {
+_DTYPE_NAMES: Dict[int, str] = {
     0: "DT_UNDEFINED", 1: "DT_FLOAT", 2: "DT_FLOAT16", 3: "DT_INT8",
     4: "DT_UINT8", 5: "DT_INT16", 6: "DT_UINT16", 7: "DT_INT32",
     8: "DT_INT64", 9: "DT_UINT32", 10: "DT_UINT64", 11: "DT_BOOL",
@@ -30,12 +30,12 @@ _DTYPE_NAMES = {
     34: "DT_FLOAT8_E5M2", 35: "DT_FLOAT8_E4M3FN", 36: "DT_FLOAT8_E8M0",
     37: "DT_FLOAT6_E3M2", 38: "DT_FLOAT6_E2M3", 39: "DT_FLOAT4_E2M1",
     40: "DT_FLOAT4_E1M2", 41: "DT_HIFLOAT4", 42: "DT_HIFLOAT4_SCALE",
-}  # type: Dict[int, str]
+}
 
 _DTYPE_NUMBERS = {name: number for number, name in _DTYPE_NAMES.items()}
 
 # ge::DataType (runtime `dump_datatype.h`).
-_GE_NAMES = {
+_GE_NAMES: Dict[int, str] = {
     0: "DT_FLOAT", 1: "DT_FLOAT16", 2: "DT_INT8", 3: "DT_INT32",
     4: "DT_UINT8", 6: "DT_INT16", 7: "DT_UINT16", 8: "DT_UINT32",
     9: "DT_INT64", 10: "DT_UINT64", 11: "DT_DOUBLE", 12: "DT_BOOL",
@@ -49,19 +49,18 @@ _GE_NAMES = {
     37: "DT_FLOAT8_E8M0", 38: "DT_FLOAT6_E3M2", 39: "DT_FLOAT6_E2M3",
     40: "DT_FLOAT4_E2M1", 41: "DT_FLOAT4_E1M2", 42: "DT_HIFLOAT4",
     43: "DT_HIFLOAT4_SCALE",
-}  # type: Dict[int, str]
+}
 
 _GE_NUMBERS = {name: number for number, name in _GE_NAMES.items()}
 
 # Where numpy has a type of exactly that width and meaning. DT_UNDEFINED is
 # bytes to the vendor's converter; DT_RESOURCE is a 64-bit handle.
-_NUMPY = {
+_NUMPY = {number: np.dtype(text) for number, text in {
     0: "<i1", 1: "<f4", 2: "<f2", 3: "<i1", 4: "<u1", 5: "<i2", 6: "<u2",
     7: "<i4", 8: "<i8", 9: "<u4", 10: "<u8", 11: "?", 12: "<f8",
     14: "<i1", 15: "<u1", 16: "<c8", 17: "<c16", 18: "<i1", 19: "<i2",
     20: "<i4", 21: "<u1", 22: "<u2", 23: "<i8",
-}
-_NUMPY = {number: np.dtype(text) for number, text in _NUMPY.items()}
+}.items()}
 
 # The other way round; the first number that means exactly this type.
 _OF_NUMPY = {
@@ -80,7 +79,7 @@ _BITS = {
     33: 8, 34: 8, 35: 8, 36: 8, 37: 6, 38: 6, 39: 4, 40: 4, 41: 0, 42: 0,
 }
 
-_FORMAT_NAMES = {
+_FORMAT_NAMES: Dict[int, str] = {
     0: "NCHW", 1: "NHWC", 2: "ND", 3: "NC1HWC0", 4: "FRACTAL_Z",
     5: "NC1C0HWPAD", 6: "NHWC1C0", 7: "FSR_NCHW", 8: "FRACTAL_DECONV",
     9: "C1HWNC0", 10: "FRACTAL_DECONV_TRANSPOSE",
@@ -96,7 +95,7 @@ _FORMAT_NAMES = {
     40: "RESERVED", 41: "ALL", 42: "NULL", 43: "ND_RNN_BIAS",
     44: "FRACTAL_ZN_RNN", 45: "NYUV", 46: "NYUV_A", 47: "NCL",
     48: "FRACTAL_Z_WINO", 49: "C1HWC0", 255: "MAX",
-}  # type: Dict[int, str]
+}
 
 _FORMAT_NUMBERS = {name: number for number, name in _FORMAT_NAMES.items()}
 # Other spellings of the vendor: adump and GE's copies of the enum, and the

@@ -11,8 +11,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, \
-    Tuple
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
 
@@ -37,7 +45,7 @@ class SliceInfo(NamedTuple):
         (lower, higher)}.
     """
     automatic: bool
-    count: int
+    count: int  # type: ignore[assignment]  # not tuple.count
     output_cuts: List[List[int]]
     shapes: Dict[str, List[List[List[Tuple[int, int]]]]]
 
@@ -101,7 +109,7 @@ def group_slices(file_names: Iterable[str]) -> Dict[Any, List[str]]:
       in the order of their slices}; groups of a single whole operator are
       left out. The last of several executions counts, as for the vendor.
     """
-    groups = {}  # type: Dict[Any, Dict[int, Tuple[int, str]]]
+    groups: Dict[Any, Dict[int, Tuple[int, str]]] = {}
     for file_name in file_names:
         name = parse_dump_name(file_name)
         if name is None or name.csv or name.is_overflow \
@@ -171,8 +179,8 @@ def join_slices(paths: Sequence[Path]) -> Joined:
     """
     if not paths:
         raise ValueError("Expected the files of an operator. Received: none")
-    parts = []  # type: List[List[np.ndarray]]
-    first = None  # type: Optional[SliceInfo]
+    parts: List[List[np.ndarray]] = []
+    first: Optional[SliceInfo] = None
     op_name = ""
     for position, path in enumerate(paths):
         header, arrays = read_file(path)
@@ -198,9 +206,11 @@ def join_slices(paths: Sequence[Path]) -> Joined:
     for index, slices in enumerate(zip(*parts)):
         axis = _cut_axis(first, index)
         axes.append(axis)
+        if axis is None:
+            joined.append(slices[0])
+            continue
         try:
-            joined.append(slices[0] if axis is None
-                          else np.concatenate(slices, axis))
+            joined.append(np.concatenate(slices, axis))
         except ValueError:
             raise FormatError(
                 paths[0], "slices of output %d do not fit along axis %d: %s"

@@ -13,8 +13,16 @@ An attribute's value is what Python has for it:
 """
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, \
-    Tuple
+from typing import (
+    Any,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from keras_npu_dump.errors import FormatError
 
@@ -65,7 +73,7 @@ class Desc:
       attrs: by key; see the module.
       fields: further plain fields by name (size, device_type, real_dim_cnt).
     """
-    __slots__ = ("dtype", "shape", "layout", "_attrs", "_fields", "_source")
+    __slots__ = ("_attrs", "_fields", "_source", "dtype", "layout", "shape")
 
     def __init__(self, dtype: str = "DT_UNDEFINED",
                  shape: Sequence[int] = (), layout: str = "",
@@ -78,9 +86,9 @@ class Desc:
         self.dtype = dtype
         self.shape = tuple(shape)
         self.layout = layout
-        self._source = None  # type: Any
-        self._fields = dict(fields or {})
-        self._attrs = dict(attrs or {})  # type: Optional[Dict[str, Any]]
+        self._source: Any = None
+        self._fields: Optional[Dict[str, Any]] = dict(fields or {})
+        self._attrs: Optional[Dict[str, Any]] = dict(attrs or {})
         for key, value in (("origin_format", origin_format),
                            (ORIGIN_NAME, origin_name),
                            (ORIGIN_INDEX, origin_index)):
@@ -166,8 +174,16 @@ class GraphOp:
       fields: further plain fields by name (dst_name, src_index, ...), each a
         list or, for has_out_attr, a bool.
     """
-    __slots__ = ("name", "type", "inputs", "_input_descs", "_output_descs",
-                 "_attrs", "_fields", "_source")
+    __slots__ = (
+        "_attrs",
+        "_fields",
+        "_input_descs",
+        "_output_descs",
+        "_source",
+        "inputs",
+        "name",
+        "type",
+    )
 
     def __init__(self, name: str = "", type: str = "",
                  inputs: Sequence[str] = (),
@@ -181,18 +197,19 @@ class GraphOp:
         self.name = name
         self.type = type
         self.inputs = list(inputs)
-        self._input_descs = list(input_descs)
-        self._output_descs = list(output_descs)
-        self._attrs = dict(attrs or {})  # type: Optional[Dict[str, Any]]
+        # None for what `_source` has and nobody has asked for yet.
+        self._input_descs: Optional[List[Desc]] = list(input_descs)
+        self._output_descs: Optional[List[Desc]] = list(output_descs)
+        self._attrs: Optional[Dict[str, Any]] = dict(attrs or {})
         if original_op_names is not None:
             self._attrs[ORIGINAL_OP_NAMES] = AttrList(original_op_names,
                                                       "STRING")
-        self._fields = dict(fields or {})
+        self._fields: Optional[Dict[str, Any]] = dict(fields or {})
         for key, value in (("id", id), ("stream_id", stream_id),
                            ("subgraph_name", list(subgraph_names))):
             if value:
                 self._fields[key] = value
-        self._source = None  # type: Any
+        self._source: Any = None
 
     @property
     def input_descs(self) -> List[Desc]:
@@ -226,7 +243,7 @@ class GraphOp:
 
     @property
     def original_op_names(self) -> Optional[List[str]]:
-        if self._source is not None and self._attrs is None:
+        if self._attrs is None:
             names = self._source.texts(ORIGINAL_OP_NAMES)
         else:
             names = self._attrs.get(ORIGINAL_OP_NAMES)
@@ -314,7 +331,7 @@ class Graph:
       lacks: what a poorer kind of file does not say, one sentence each; ()
         for ge_proto.
     """
-    __slots__ = ("name", "ops", "inputs", "outputs", "attrs", "lacks")
+    __slots__ = ("attrs", "inputs", "lacks", "name", "ops", "outputs")
 
     def __init__(self, name: str = "", ops: Iterable[GraphOp] = (),
                  attrs: Optional[Dict[str, Any]] = None,
@@ -324,7 +341,7 @@ class Graph:
         self.attrs = dict(attrs or {})
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        self.lacks = ()  # type: Tuple[str, ...]
+        self.lacks: Tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "Graph(%s, %d operators)" % (self.name, len(self.ops))
@@ -342,7 +359,7 @@ def connect(ops: Sequence[GraphOp]) -> None:
 
     Every operator's `inputs` must be there. Control edges have index -1.
     """
-    consumers = {op.name: ([], []) for op in ops}  # type: Dict[str, Any]
+    consumers: Dict[str, Any] = {op.name: ([], []) for op in ops}
     for number, op in enumerate(ops):
         names, indices = [], []
         position = 0

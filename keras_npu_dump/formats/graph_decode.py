@@ -5,7 +5,15 @@ from typing import Any, Dict, Optional
 
 from keras_npu_dump.formats import text
 from keras_npu_dump.formats.graph import (
-    AttrList, DataType, Desc, Graph, GraphOp, NamedAttrs, Other, TensorAttr)
+    AttrList,
+    DataType,
+    Desc,
+    Graph,
+    GraphOp,
+    NamedAttrs,
+    Other,
+    TensorAttr,
+)
 
 # What stands where a text was too long to be read (see graph_source.py).
 ELIDED = "ELIDED_TEXT"

@@ -23,7 +23,7 @@ DROPPED = frozenset((
 
 # {message: {field: (kind, repeated)}}; a kind is a message, or s(tring),
 # y (bytes), i(nteger), f(loat), b(ool), e(num). GE `ge_ir.proto`.
-_SCHEMA = {}  # type: Dict[str, Dict[str, Tuple[str, bool]]]
+_SCHEMA: Dict[str, Dict[str, Tuple[str, bool]]] = {}
 
 
 def _define(message: str, fields: str) -> None:
@@ -76,13 +76,13 @@ def to_json(message: text.Message, kind: str = "ModelDef") -> Dict[str, Any]:
       TextError: a number that is none.
     """
     schema = _SCHEMA.get(kind, {})
-    result = {}  # type: Dict[str, Any]
+    result: Dict[str, Any] = {}
     for name, value in message:
         if name in DROPPED or value == ELIDED:
             continue
         field, repeated = schema.get(name, ("?", isinstance(value, list)))
         if isinstance(value, list):
-            item = to_json(value, field)  # type: Any
+            item: Any = to_json(value, field)
             if not item:
                 continue
         else:
@@ -126,7 +126,7 @@ def iter_json(path: Path) -> Iterator[str]:
     blocks = iter_blocks(path)
     separator = '{"graph": ['
     open_graph = False
-    fields = {}  # type: Dict[str, Any]
+    fields: Dict[str, Any] = {}
     ops = 0
     for kind, block in blocks:
         try:
@@ -160,7 +160,7 @@ def iter_json(path: Path) -> Iterator[str]:
 def _merge(target: Dict[str, Any], source: Dict[str, Any]) -> None:
     for name, value in source.items():
         if isinstance(value, list):
-            known = target.setdefault(name, [])  # type: List[Any]
+            known: List[Any] = target.setdefault(name, [])
             known.extend(value)
         else:
             target[name] = value

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import text
+from keras_npu_dump.formats import dtypes, text
 from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp
 from keras_npu_dump.formats.graph_decode import REPEATED_FIELDS
 
@@ -37,7 +36,7 @@ def decode_node(message: text.Message) -> Tuple[GraphOp, Optional[Graph]]:
       TextError: a field of another kind than ONNX gives it.
     """
     op = GraphOp()
-    descs = {"input": {}, "output": {}}  # type: Dict[str, Dict[int, Desc]]
+    descs: Dict[str, Dict[int, Desc]] = {"input": {}, "output": {}}
     subgraph = None
     for name, value in message:
         if name == "name":

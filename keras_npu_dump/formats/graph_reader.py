@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+)
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_decode
-from keras_npu_dump.formats import graph_onnx
-from keras_npu_dump.formats import text
-from keras_npu_dump.formats.graph import Graph, GraphOp
+from keras_npu_dump.formats import graph_decode, graph_onnx, text
+from keras_npu_dump.formats.graph import Desc, Graph, GraphOp
 from keras_npu_dump.formats.graph_pieces import Pieces
-from keras_npu_dump.formats.graph_source import Memo, make_op
+from keras_npu_dump.formats.graph_source import make_op
 from keras_npu_dump.formats.header import Path, read_exactly
 
 HEAD_BYTES = 4096
@@ -107,8 +114,9 @@ def read_graphs(path: Path) -> Iterator[Graph]:
         operator's attribute that cannot be parsed.
       OSError: the file cannot be opened or read.
     """
-    graph = None  # type: Optional[Graph]
-    inner = []  # type: List[Graph]
+    graph = Graph()
+    inner: List[Graph] = []
+    onnx = False
     for kind, value in _events(path):
         if kind == "graph":
             graph, inner, onnx = Graph(), [], False
@@ -135,8 +143,7 @@ def read_graphs(path: Path) -> Iterator[Graph]:
             if onnx:
                 graph.lacks = graph_onnx.lacks(graph.ops)
             yield graph
-            for subgraph in inner:
-                yield subgraph
+            yield from inner
 
 
 def iter_ops(path: Path) -> Iterator[Tuple[str, GraphOp]]:
@@ -180,8 +187,7 @@ def _events(path: Path) -> Iterator[Tuple[str, Any]]:
             for graph in _loose(fd, size, path_text):
                 yield "whole", graph
             return
-        for event in _scan(Pieces(fd), path_text):
-            yield event
+        yield from _scan(Pieces(fd), path_text)
     finally:
         os.close(fd)
 
@@ -199,8 +205,7 @@ def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
     path_text = os.fspath(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        for kind, value in _scan(Pieces(fd), path_text, raw=True):
-            yield kind, value
+        yield from _scan(Pieces(fd), path_text, raw=True)
     finally:
         os.close(fd)
 
@@ -225,7 +230,7 @@ def _scan(pieces: Pieces, path: str,
     pos = 0
     inside = False
     seen = False
-    memo = {}  # type: Memo
+    memo: Dict[bytes, Desc] = {}
     what = "the text of a graph"
     searched = 0  # how far a block's end was looked for already
     while True:

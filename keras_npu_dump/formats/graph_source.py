@@ -11,8 +11,7 @@ import re
 from typing import Any, Dict, List, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_decode
-from keras_npu_dump.formats import text
+from keras_npu_dump.formats import graph_decode, text
 from keras_npu_dump.formats.graph import Desc, GraphOp
 
 _OP_HEAD = re.compile(
@@ -40,13 +39,14 @@ def make_op(raw: bytes, path: str, offset: int, memo: Memo) -> GraphOp:
         texts give the same object, which must not be changed.
     """
     match = _OP_HEAD.match(raw)
+    name, kind, inputs = match.groups() if match else (None, None, None)
     op = GraphOp.__new__(GraphOp)
-    name, kind, inputs = match.groups()
     op.name = _str(name)
     op.type = _str(kind)
     op.inputs = [_str(edge) for edge in _INPUT.findall(inputs)] \
         if inputs else []
-    op._input_descs = op._output_descs = op._attrs = op._fields = None
+    op._input_descs = op._output_descs = None
+    op._attrs = op._fields = None
     op._source = OpSource(raw, path, offset, memo)
     return op
 
@@ -61,8 +61,9 @@ def _str(quoted: Optional[bytes]) -> str:
 
 class _Source:
     """Attributes and fields by literal search; see the module."""
-    __slots__ = ("raw", "path", "offset")
+    __slots__ = ("offset", "path", "raw")
     pad = b""
+    line = re.compile(rb"")  # a field of this level
 
     def __init__(self, raw: bytes, path: str, offset: int):
         self.raw = raw
@@ -132,7 +133,7 @@ class _Source:
 
     def _plain_fields(self, start: int, end: int) -> Dict[str, Any]:
         """The single-line fields at this level in raw[start:end]."""
-        fields = {}  # type: Dict[str, Any]
+        fields: Dict[str, Any] = {}
         for match in self.line.finditer(self.raw, start, end):
             name = match.group(1).decode("ascii")
             quoted = match.group(2)
@@ -210,7 +211,8 @@ class DescSource(_Source):
 
 
 def _make_desc(raw: bytes, path: str, offset: int) -> Desc:
-    dtype, dims, layout = _DESC_HEAD.match(raw).groups()
+    match = _DESC_HEAD.match(raw)
+    dtype, dims, layout = match.groups() if match else (None, None, None)
     desc = Desc.__new__(Desc)
     desc.dtype = "DT_UNDEFINED" if dtype is None else dtype.decode("ascii")
     desc.shape = tuple(map(int, _DIM.findall(dims))) if dims else ()

@@ -6,11 +6,18 @@ default values left out except inside a oneof.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Optional
+from typing import Any, Iterable, List, Mapping, Optional
 
 from keras_npu_dump.formats import text
 from keras_npu_dump.formats.graph import (
-    AttrList, DataType, Desc, Graph, GraphOp, NamedAttrs, Other, TensorAttr)
+    DataType,
+    Desc,
+    Graph,
+    GraphOp,
+    NamedAttrs,
+    Other,
+    TensorAttr,
+)
 from keras_npu_dump.formats.header import Path
 from keras_npu_dump.formats.tensor_writer import write_parts
 
@@ -53,7 +60,7 @@ def write_graphs(path: Path, graphs: Iterable[Graph],
 def format_graphs(graphs: Iterable[Graph],
                   attrs: Optional[Mapping[str, Any]] = None) -> bytes:
     """The text of `write_graphs`."""
-    out = []  # type: List[bytes]
+    out: List[bytes] = []
     for graph in graphs:
         out.append(b"graph {\n")
         if graph.name:

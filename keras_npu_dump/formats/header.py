@@ -58,7 +58,7 @@ def header_of(fd: int, size: int, path: Path) -> DumpHeader:
         length, = wire.LENGTH.unpack_from(head)
         if len(head) < length + 8 <= size and length <= MAX_HEADER:
             head += read_exactly(fd, length + 8 - len(head), len(head))
-    problem = []  # type: List[Tuple[str, int]]
+    problem: List[Tuple[str, int]] = []
     header = parse_header(head, size, path, problem)
     if header is None:
         header = _read_legacy(fd, size)

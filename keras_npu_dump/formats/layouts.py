@@ -28,7 +28,7 @@ CUBE = 16  # rows of a block, and C0 of 16-bit types
 _PLAIN = ("NCHW", "NHWC", "HWCN")
 _PLAIN5 = ("NCDHW", "NDHWC")
 # Sources that are cut into blocks, and what they can become.
-TARGETS = {
+TARGETS: Dict[str, Tuple[str, ...]] = {
     "NC1HWC0": _PLAIN,
     "NDC1HWC0": _PLAIN5 + ("ND",),
     "FRACTAL_NZ": ("ND", "NCHW", "NHWC"),
@@ -36,7 +36,7 @@ TARGETS = {
     "NCHW": ("NHWC", "HWCN", "FRACTAL_Z"),
     "NHWC": ("NCHW", "HWCN", "FRACTAL_Z"),
     "HWCN": ("NCHW", "NHWC", "FRACTAL_Z"),
-}  # type: Dict[str, Tuple[str, ...]]
+}
 _BLOCKED = ("NC1HWC0", "NDC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
 
 
@@ -126,11 +126,10 @@ def to_original(values: np.ndarray, entry: TensorEntry,
     reason = "no layout of shape %s fits %s%s" % (list(shape), source,
                                                   list(entry.shape))
     for target in _candidates(source, hint):
+        if source in ("NC1HWC0", "FRACTAL_Z") and not _fits(
+                source, entry.shape, target, shape, entry.sub_format):
+            continue
         try:
-            if source == "NC1HWC0" or source == "FRACTAL_Z":
-                if not _fits(source, entry.shape, target, shape,
-                             entry.sub_format):
-                    continue
             result = convert(values, source, target, shape, entry.sub_format)
             return Original(result, target, None)
         except LayoutError as error:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Dict, List, Optional, Tuple
 
-from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import wire
+from keras_npu_dump.formats import dtypes, wire
 
 MAX_ENTRIES = 1 << 16
 MAX_DIMS = 1 << 10
@@ -138,7 +137,7 @@ def parse_message(buffer, pos: int, end: int) -> DumpHeader:
     """
     header = _new(DumpHeader)
     header.entries, header.attrs = [], {}
-    groups = ([], [], [], [])  # type: Tuple[List[TensorEntry], ...]
+    groups: Tuple[List[TensorEntry], ...] = ([], [], [], [])
     inputs, outputs, buffers, spaces = groups
     count = 0
     for tag, a, b in wire.fields(buffer, pos, end):
@@ -241,7 +240,7 @@ def _tensor(buffer, pos: int, end: int, kind: str, index: int,
 
 
 # Shapes by their bytes: a network has few, a dump repeats them endlessly.
-_SHAPES = {}  # type: Dict[bytes, Tuple[int, ...]]
+_SHAPES: Dict[bytes, Tuple[int, ...]] = {}
 
 
 def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
@@ -251,7 +250,7 @@ def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
         shape = _SHAPES.get(known)
         if shape is not None:
             return shape
-    dims = []  # type: List[int]
+    dims: List[int] = []
     for tag, a, b in wire.fields(buffer, pos, end):
         if tag == 0x0A:
             dims.extend(wire.packed_varints(buffer, a, b, MAX_DIMS))

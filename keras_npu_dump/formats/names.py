@@ -206,7 +206,7 @@ class GraphName(NamedTuple):
       index_width: digits of the number, 5 in old files, 8 today.
     """
     kind: str
-    index: int
+    index: int  # type: ignore[assignment]  # not tuple.index
     graph_id: Optional[int] = None
     stage: str = "Build"
     aclop: bool = False

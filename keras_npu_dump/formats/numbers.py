@@ -21,7 +21,7 @@ class Statistics(NamedTuple):
     max: Union[int, float]
     min: Union[int, float]
     avg: float
-    count: int
+    count: int  # type: ignore[assignment]  # not tuple.count
     nan: int
     neg_inf: int
     pos_inf: int
@@ -52,6 +52,7 @@ def compute_stats(array: np.ndarray) -> Statistics:
     # tensor of some thousand elements.
     top = np.maximum.reduce(flat)
     bottom = np.minimum.reduce(flat)
+    average: float
     if kind != "f":
         if kind == "b":
             average = np.count_nonzero(flat) / count
@@ -103,8 +104,9 @@ def stats_of_blocks(blocks: Iterable[np.ndarray]) -> Statistics:
     Raises:
       TypeError: as `compute_stats`.
     """
-    first = None  # type: Optional[Statistics]
-    top, bottom = None, None  # type: Any
+    first: Optional[Statistics] = None
+    top: Any = None
+    bottom: Any = None
     count = nan = negative = positive = 0
     average = 0.0
     for block in blocks:

@@ -155,7 +155,7 @@ def vendor_json(data: bytes) -> Dict[str, Any]:
     _, version, valid, _, rsv, length = _HEAD.unpack_from(data)
     names = _FIELDS[record.source]
     words = struct.unpack_from("<%dQ" % len(names), data, _HEAD.size)
-    values = dict(zip(names, words))  # type: Dict[str, Any]
+    values: Dict[str, Any] = dict(zip(names, words))
     if len(record.status) > 1:
         values["status"] = list(record.status)
     for name in ("pc_start", "para_base", "src_addr", "dst_addr"):
@@ -167,11 +167,11 @@ def vendor_json(data: bytes) -> Dict[str, Any]:
 
 
 def _old_json(record: OverflowRecord) -> Dict[str, Any]:
-    values = {name: INVALID_ID if value is None else value
-              for name, value in (("model_id", record.model_id),
-                                  ("stream_id", record.stream_id),
-                                  ("task_id", record.task_id))} \
-        # type: Dict[str, Any]
+    values: Dict[str, Any] = {
+        name: INVALID_ID if value is None else value
+        for name, value in (("model_id", record.model_id),
+                            ("stream_id", record.stream_id),
+                            ("task_id", record.task_id))}
     for name in ("task_type", "pc_start", "para_base", "kernel_code",
                  "block_idx"):
         if name in record.fields:
@@ -195,7 +195,7 @@ def pack_record(source: str, fields: Dict[str, int],
     names = _FIELDS[source]
     words = [fields.get(name, INVALID_ID) for name in names[:-1]]
     words += list(status)
-    number = [key for key, name in _ACC_TYPES.items() if name == source][0]
+    number = {name: key for key, name in _ACC_TYPES.items()}[source]
     head = _HEAD.pack(MAGIC, version, int(valid), number, 0, 8 * len(words))
     return (head + struct.pack("<%dQ" % len(words), *words)) \
         .ljust(OLD_SIZE, b"\0")

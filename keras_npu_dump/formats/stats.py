@@ -17,8 +17,7 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.header import Path
 from keras_npu_dump.formats.numbers import Statistics, compute_stats
-from keras_npu_dump.formats.tensor_writer import (
-    as_value, payload, write_parts)
+from keras_npu_dump.formats.tensor_writer import as_value, payload, write_parts
 
 HEADER = ("Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,"
           "Min Value,Avg Value,Count,Nan Count,Negative Inf Count,"
@@ -27,6 +26,8 @@ HEADER = ("Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,"
 # io, data_type, format: text as in the file ("Input", "DT_FLOAT", "-");
 # shape: tuple of ints, () for a scalar, None for NA; max, min, avg: NaN where
 # the file gives none; count, nan, neg_inf, pos_inf: -1 where it gives none.
+STATS_FIELDS = ("io", "index", "data_size", "data_type", "format", "shape",
+                "max", "min", "avg", "count", "nan", "neg_inf", "pos_inf")
 STATS_DTYPE = np.dtype([
     ("io", object), ("index", np.int32), ("data_size", np.int64),
     ("data_type", object), ("format", object), ("shape", object),
@@ -101,7 +102,7 @@ def parse_stats(data: bytes, path: Path = "<bytes>") -> np.ndarray:
     lines = text.split("\n")
     first = lines[0].rstrip("\r")
     if first == HEADER:
-        columns = _STANDARD  # type: List[Optional[str]]
+        columns: Sequence[Optional[str]] = _STANDARD
     else:
         columns = _columns(first, path)
     rows = []
@@ -143,7 +144,7 @@ def _row(line: str, columns: Sequence[Optional[str]]) -> Tuple[Any, ...]:
         else:
             raise ValueError("expected %d cells, found %d"
                              % (len(columns), len(cells)))
-    row = {}  # type: Dict[str, Any]
+    row: Dict[str, Any] = {}
     for name, cell in zip(columns, cells):
         if name is None:
             continue
@@ -160,10 +161,10 @@ def _row(line: str, columns: Sequence[Optional[str]]) -> Tuple[Any, ...]:
     return tuple(row.get(name, _DEFAULTS[name]) for name in _STANDARD)
 
 
-_DEFAULTS = {
+_DEFAULTS: Dict[str, Any] = {
     "io": "", "index": -1, "data_size": -1, "data_type": "-", "format": "-",
     "shape": None, "max": np.nan, "min": np.nan, "avg": np.nan, "count": -1,
-    "nan": -1, "neg_inf": -1, "pos_inf": -1}  # type: Dict[str, Any]
+    "nan": -1, "neg_inf": -1, "pos_inf": -1}
 
 
 def _float(cell: str) -> float:

@@ -19,7 +19,13 @@ from keras_npu_dump.formats.dtypes import dtype_name, format_name
 from keras_npu_dump.formats.header import Path, header_of, parse_header
 from keras_npu_dump.formats.numbers import compute_stats, stats_of_blocks
 from keras_npu_dump.formats.stats import (
-    HEADER, STATS_DTYPE, parse_shape, parse_stats, read_stats)
+    HEADER,
+    STATS_DTYPE,
+    STATS_FIELDS,
+    parse_shape,
+    parse_stats,
+    read_stats,
+)
 from keras_npu_dump.formats.tensor_data import blocks_of
 
 _HEADER = (HEADER + "\n").encode("ascii")
@@ -52,10 +58,10 @@ def read_folder_stats(folder: Path, file_names: Sequence[str]) -> FolderStats:
       OSError: the folder cannot be opened. A file that cannot be read, or is
         none, is a problem in the result.
     """
-    texts = []  # type: List[bytes]
-    owners = []  # type: List[int]
-    odd = {}  # type: dict
-    problems = []  # type: List[Tuple[int, FormatError]]
+    texts: List[bytes] = []
+    owners: List[int] = []
+    odd: dict = {}
+    problems: List[Tuple[int, FormatError]] = []
     start = len(_HEADER)
     folder = os.fspath(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -124,9 +130,9 @@ def compute_folder_stats(folder: Path,
       OSError: the folder cannot be opened. A file that cannot be read, or is
         none, is a problem in the result.
     """
-    table = []  # type: List[tuple]
-    file_of = []  # type: List[int]
-    problems = []  # type: List[Tuple[int, FormatError]]
+    table: List[tuple] = []
+    file_of: List[int] = []
+    problems: List[Tuple[int, FormatError]] = []
     folder = os.fspath(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     flags = os.O_RDONLY | os.O_CLOEXEC
@@ -152,7 +158,7 @@ def compute_folder_stats(folder: Path,
     finally:
         os.close(fd)
     rows = np.empty(len(table), STATS_DTYPE)
-    for field, column in zip(STATS_DTYPE.names, zip(*table)):
+    for field, column in zip(STATS_FIELDS, zip(*table)):
         if field == "shape":
             target = rows[field]
             for number, shape in enumerate(column):
@@ -213,7 +219,7 @@ def _columns(texts: List[bytes]) -> Optional[np.ndarray]:
     rows = np.empty(count, STATS_DTYPE)
     shapes = {}
     try:
-        for number, field in enumerate(STATS_DTYPE.names):
+        for number, field in enumerate(STATS_FIELDS):
             column = cells[number::_COLUMNS]
             if field in ("io", "data_type", "format"):
                 rows[field] = column

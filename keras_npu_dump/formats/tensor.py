@@ -5,8 +5,7 @@
 """
 from keras_npu_dump.formats.header import read_header
 from keras_npu_dump.formats.message import DumpHeader, OriginalOp, TensorEntry
-from keras_npu_dump.formats.tensor_data import (
-    iter_blocks, read_array, read_bytes, read_file)
+from keras_npu_dump.formats.tensor_data import iter_blocks, read_array, read_bytes, read_file
 from keras_npu_dump.formats.tensor_writer import Value, write_file
 
 __all__ = [

@@ -9,8 +9,7 @@ import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import decode
-from keras_npu_dump.formats.header import (
-    Path, header_of, parse_header, read_exactly)
+from keras_npu_dump.formats.header import Path, header_of, parse_header, read_exactly
 from keras_npu_dump.formats.message import DumpHeader, TensorEntry
 
 # Files up to this size are read whole, with their header.
@@ -107,9 +106,8 @@ def iter_blocks(path: Path, entry: TensorEntry,
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        for block in blocks_of(fd, os.fstat(fd).st_size, path, entry,
-                               block_bytes):
-            yield block
+        yield from blocks_of(fd, os.fstat(fd).st_size, path, entry,
+                             block_bytes)
     finally:
         os.close(fd)
 
@@ -176,7 +174,7 @@ def _check(file_size: int, path: Path, offset: int, size: int) -> None:
 
 
 def _fill(fd: int, data: np.ndarray, offset: int, path: Path) -> None:
-    view = memoryview(data)
+    view = memoryview(data)  # type: ignore[arg-type]  # numpy's stubs
     done = 0
     while done < data.size:
         count = os.preadv(fd, [view[done:]], offset + done)

@@ -11,8 +11,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import wire
+from keras_npu_dump.formats import dtypes, wire
 from keras_npu_dump.formats.header import Path
 from keras_npu_dump.formats.message import OriginalOp
 
@@ -66,8 +65,9 @@ def payload(value: Value) -> Tuple[Any, int, Tuple[int, ...], int]:
         shape = (length,) if value.shape is None else tuple(value.shape)
         return data, number, shape, length if value.size is None else value.size
     array = np.asarray(data)
-    number = value.data_type
-    if number is None:
+    if value.data_type is not None:
+        number = value.data_type
+    else:
         number = dtypes.dtype_of(array.dtype)
         if not number:
             raise ValueError(
@@ -108,11 +108,11 @@ def write_file(path: Path, op_name: str, inputs: Sequence[Any] = (),
       OSError: the file cannot be written.
     """
     header = bytearray()
-    data = []  # type: List[Any]
+    data: List[Any] = []
     address = [_BASE_ADDRESS]
     wire.put_text(header, 1, version)
     wire.put_varint(header, 2, dump_time)
-    entries = {"input": [], "output": []}  # type: Any
+    entries: Any = {"input": [], "output": []}
     for kind, values in (("input", inputs), ("output", outputs)):
         for value in values:
             entry, stored = _entry(as_value(value), kind == "output", address,

@@ -126,9 +126,9 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
     """
     if end is None:
         end = len(data)
-    root = []  # type: Message
+    root: Message = []
     stack = [root]
-    name = None  # type: Optional[str]
+    name: Optional[str] = None
     pos = start
     match_token = _TOKEN.match
     while True:
@@ -170,7 +170,7 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
                     raise TextError("a block without a name", at)
                 if len(stack) > MAX_DEPTH:
                     raise TextError("nested deeper than %d" % MAX_DEPTH, at)
-                block = []  # type: Message
+                block: Message = []
                 stack[-1].append((name, block))
                 stack.append(block)
                 name = None

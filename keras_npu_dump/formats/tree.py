@@ -84,7 +84,7 @@ def walk_steps(root) -> Iterator[StepFolder]:
     if not os.path.isdir(root):
         raise NotADirectoryError(20, "Not a directory", root)
     above = [part for part in os.path.abspath(root).split(os.sep) if part]
-    pending = [(root, ())]  # type: List[Tuple[str, Tuple[str, ...]]]
+    pending: List[Tuple[str, Tuple[str, ...]]] = [(root, ())]
     while pending:
         path, below = pending.pop()
         folders, has_dump = _look(path)
@@ -142,7 +142,9 @@ def interpret(path: str, above: List[str],
         rest = parts[anchor + 1:]
         start = anchor
         time = parts[anchor]
-    device = model_id = data_index = None  # type: Optional[int]
+    device: Optional[int] = None
+    model_id: Optional[int] = None
+    data_index: Optional[int] = None
     model_name = None
     if rest and _number(rest[0]) is not None:
         device = _number(rest[0])
@@ -199,7 +201,7 @@ def list_files(folder) -> List[DumpFile]:
     folder = os.fspath(folder)
     files = []
     classify = names.classify_name
-    mapping = None  # type: Optional[Dict[str, str]]
+    mapping: Optional[Dict[str, str]] = None
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in sorted(os.listdir(fd)):

@@ -12,17 +12,19 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.formats import decode
-from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import graph_reader
-from keras_npu_dump.formats import mapping
-from keras_npu_dump.formats import names
-from keras_npu_dump.formats import numbers
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import stats
-from keras_npu_dump.formats import stats_folder
-from keras_npu_dump.formats import tensor
-from keras_npu_dump.formats import tree
+from keras_npu_dump.formats import (
+    decode,
+    dtypes,
+    graph_reader,
+    mapping,
+    names,
+    numbers,
+    overflow,
+    stats,
+    stats_folder,
+    tensor,
+    tree,
+)
 
 _FIRST_VALUES = 8
 _BLOCK = 8 << 20
@@ -56,7 +58,7 @@ def inspect_file(path: Any) -> Dict[str, Any]:
     order = [kind] if kind in readers else []
     order += [other for other in ("dump", "stats", "graph")
               if other not in order]
-    problem = None  # type: Optional[FormatError]
+    problem: Optional[FormatError] = None
     for candidate in order:
         try:
             result = readers[candidate](path, full_name)
@@ -74,7 +76,7 @@ def inspect_file(path: Any) -> Dict[str, Any]:
 def _named(kind: str, full_name: str) -> Dict[str, Any]:
     """The part that the file's name tells."""
     name = names.parse_dump_name(full_name)
-    result = {"kind": kind}  # type: Dict[str, Any]
+    result: Dict[str, Any] = {"kind": kind}
     if name is not None:
         result["name"] = {key: value for key, value in name._asdict().items()
                           if value is not None}
@@ -97,13 +99,13 @@ def _dump(path: str, full_name: str) -> Dict[str, Any]:
 
 
 def _tensor(path: str, entry: tensor.TensorEntry) -> Dict[str, Any]:
-    described = {
+    described: Dict[str, Any] = {
         "kind": entry.kind, "index": entry.index, "dtype": entry.dtype_name,
         "format": entry.format_name, "shape": list(entry.shape),
         "original_shape": None if entry.original_shape is None
         else list(entry.original_shape),
         "bytes": entry.size, "offset": entry.offset,
-        "stored": entry.stored}  # type: Dict[str, Any]
+        "stored": entry.stored}
     if entry.sub_format:
         described["sub_format"] = entry.sub_format
     if entry.address:
@@ -156,7 +158,7 @@ def _stats(path: str, full_name: str) -> Dict[str, Any]:
 
 
 def _row(row: np.void) -> Dict[str, Any]:
-    described = {name: row[name] for name in stats.STATS_DTYPE.names}
+    described = {name: row[name] for name in stats.STATS_FIELDS}
     for name, value in described.items():
         if isinstance(value, np.generic):
             value = value.item()
@@ -180,13 +182,14 @@ def _overflow(path: str, full_name: str) -> Dict[str, Any]:
 
 def _graph(path: str, full_name: str) -> Dict[str, Any]:
     name = names.parse_graph_name(full_name)
-    result = {"kind": "graph"}  # type: Dict[str, Any]
+    result: Dict[str, Any] = {"kind": "graph"}
     if name is not None:
         result["name"] = name._asdict()
     result["bytes"] = os.path.getsize(path)
-    result["graphs"] = graphs = []  # type: List[Dict[str, Any]]
+    graphs: List[Dict[str, Any]] = []
+    result["graphs"] = graphs
     for graph in graph_reader.read_graphs(path):
-        types = {}  # type: Dict[str, int]
+        types: Dict[str, int] = {}
         for op in graph.ops:
             types[op.type] = types.get(op.type, 0) + 1
         described = {
@@ -229,8 +232,8 @@ def inspect_folder(path: Any) -> Dict[str, Any]:
     path = os.fspath(path)
     if not os.path.isdir(path):
         raise InputError("Expected a folder. Received: %s" % path)
-    rows = []  # type: List[Dict[str, Any]]
-    problems = []  # type: List[Dict[str, str]]
+    rows: List[Dict[str, Any]] = []
+    problems: List[Dict[str, str]] = []
     files = size = 0
     for step in tree.walk_steps(path):
         relative = os.path.relpath(step.path, path)

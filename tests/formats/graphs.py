@@ -2,7 +2,14 @@
 from hypothesis import strategies as st
 
 from keras_npu_dump.formats.graph import (
-    AttrList, DataType, Desc, Graph, GraphOp, NamedAttrs, TensorAttr)
+    AttrList,
+    DataType,
+    Desc,
+    Graph,
+    GraphOp,
+    NamedAttrs,
+    TensorAttr,
+)
 
 NAMES = st.text(st.characters(blacklist_categories=("Cs",)), max_size=12)
 FLOATS = st.floats(width=32, allow_nan=False)

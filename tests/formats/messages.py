@@ -9,20 +9,23 @@ import pytest
 
 pytest.importorskip("google.protobuf")
 
-from google.protobuf import descriptor_pb2  # noqa: E402
-from google.protobuf import descriptor_pool  # noqa: E402
-from google.protobuf import message_factory  # noqa: E402
+from google.protobuf import (
+    descriptor_pb2,  # noqa: E402
+    descriptor_pool,  # noqa: E402
+    message_factory,  # noqa: E402
+)
 
 _SCALARS = {"double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5,
             "bool": 8, "string": 9, "bytes": 12, "uint32": 13}
 
-DATA_TYPES = (
-    "UNDEFINED FLOAT FLOAT16 INT8 UINT8 INT16 UINT16 INT32 INT64 UINT32 "
-    "UINT64 BOOL DOUBLE STRING DUAL_SUB_INT8 DUAL_SUB_UINT8 COMPLEX64 "
-    "COMPLEX128 QINT8 QINT16 QINT32 QUINT8 QUINT16 RESOURCE STRING_REF DUAL "
-    "VARIANT BF16 INT4 UINT1 INT2 UINT2 COMPLEX32 HIFLOAT8 FLOAT8_E5M2 "
-    "FLOAT8_E4M3FN FLOAT8_E8M0 FLOAT6_E3M2 FLOAT6_E2M3 FLOAT4_E2M1 "
-    "FLOAT4_E1M2 HIFLOAT4").split()
+DATA_TYPES = [
+    "UNDEFINED", "FLOAT", "FLOAT16", "INT8", "UINT8", "INT16", "UINT16",
+    "INT32", "INT64", "UINT32", "UINT64", "BOOL", "DOUBLE", "STRING",
+    "DUAL_SUB_INT8", "DUAL_SUB_UINT8", "COMPLEX64", "COMPLEX128", "QINT8",
+    "QINT16", "QINT32", "QUINT8", "QUINT16", "RESOURCE", "STRING_REF",
+    "DUAL", "VARIANT", "BF16", "INT4", "UINT1", "INT2", "UINT2",
+    "COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0",
+    "FLOAT6_E3M2", "FLOAT6_E2M3", "FLOAT4_E2M1", "FLOAT4_E1M2", "HIFLOAT4"]
 
 _GE = """
 ModelDef: name=1 string; version=2 uint32; custom_version=3 string;
@@ -79,8 +82,9 @@ OpAttr: name=1 string; value=2 string
 Workspace: type=1 uint32; data=2 bytes; size=3 uint64
 """
 
-_LIST_TYPES = ("NONE STRING INT FLOAT BOOL BYTES TENSOR_DESC TENSOR GRAPH "
-               "NAMED_ATTRS DATA_TYPE").split()
+_LIST_TYPES = [
+    "NONE", "STRING", "INT", "FLOAT", "BOOL", "BYTES", "TENSOR_DESC",
+    "TENSOR", "GRAPH", "NAMED_ATTRS", "DATA_TYPE"]
 
 
 def _enum(file, name, values):

@@ -10,13 +10,8 @@ from keras_npu_dump.export.bin import export_bin
 from keras_npu_dump.export.graph_json import export_graph_json
 from keras_npu_dump.export.npy import export_npy, head
 from keras_npu_dump.export.tensors import origin_formats_of
-from keras_npu_dump.formats import graph_reader
-from keras_npu_dump.formats import mapping
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import stats
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats import graph_reader, mapping, overflow, stats, tensor
 from keras_npu_dump.formats.graph import Desc, Graph, GraphOp
-
 from tests.formats.test_layouts import blocked_nhwc, numbered
 
 STEP = os.path.join("20310102030405", "0", "train", "6", "0")

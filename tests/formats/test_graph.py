@@ -8,13 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_pieces
-from keras_npu_dump.formats import graph_reader
-from keras_npu_dump.formats import graph_writer
-from keras_npu_dump.formats import text
-from keras_npu_dump.formats.graph import (
-    AttrList, Desc, Graph, GraphOp, connect, split_edge)
-
+from keras_npu_dump.formats import graph_pieces, graph_reader, graph_writer, text
+from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp, connect, split_edge
 from tests.formats import graphs
 
 FAST = settings(max_examples=80, deadline=None,
@@ -65,7 +60,7 @@ def test_what_is_written_reads_back(path, written):
     assert read == written
     # every attribute by itself gives the same as all together
     for graph in graph_reader.read_graphs(path):
-        for op, source in zip(graph.ops, written[0].ops):
+        for op in graph.ops:
             for key in op.attrs:
                 assert op.attr(key) == op.attrs[key]
             for desc in op.input_descs + op.output_descs:

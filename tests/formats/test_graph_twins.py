@@ -7,13 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_json
-from keras_npu_dump.formats import graph_reader
-from keras_npu_dump.formats import graph_writer
-from keras_npu_dump.formats import search
-from keras_npu_dump.formats.graph import (
-    AttrList, Desc, Graph, GraphOp, TensorAttr)
-
+from keras_npu_dump.formats import graph_json, graph_reader, graph_writer, search
+from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp, TensorAttr
 from tests.formats import graphs
 from tests.formats.test_graph import REAL
 

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.formats import graph_writer
-from keras_npu_dump.formats import mapping
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import stats
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats import graph_writer, mapping, overflow, stats, tensor
 from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
 from keras_npu_dump.report.inspect_text import as_text
-
 from tests.formats import graphs
 from tests.formats.test_graph_twins import ONNX
 

@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats import mapping
-from keras_npu_dump.formats import names
-from keras_npu_dump.formats import tree
-
+from keras_npu_dump.formats import mapping, names, tree
 from tests.formats.test_names import real_names
 
 DUMP = "Add.add.1.2.1617161424189416"

@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.export.npy import export_npy
-from keras_npu_dump.formats import decode
-from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import layouts
-from keras_npu_dump.formats import names
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats import decode, dtypes, layouts, names, overflow, tensor
 from keras_npu_dump.formats.dtypes import format_number
-
 from tests.formats import msaccucmp
-from tests.formats.test_layouts import (
-    blocked_nhwc, fractal_z, numbered, nz, permuted)
+from tests.formats.test_layouts import blocked_nhwc, fractal_z, numbered, nz, permuted
 
 # What the vendor's converter reads (const_manager.py).
 TYPES = list(range(13)) + [16, 17, 23, 27, 29, 33, 34, 35]
@@ -271,7 +264,7 @@ def test_ffts_slices_have_the_same_shapes(vendor, tmp_path):
     theirs.mkdir()
     whole = np.arange(60, dtype=np.float32).reshape(5, 12)
     slices_of(source, whole, 4, True)
-    statuses, output = vendor([["convert", "-d", source, "-out", theirs]])
+    _, output = vendor([["convert", "-d", source, "-out", theirs]])
     export_npy(source, ours)
     assert sorted(os.listdir(ours)) == sorted(
         name for name in os.listdir(theirs) if name.endswith(".npy")), output

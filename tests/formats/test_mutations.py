@@ -16,19 +16,20 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import ffts
-from keras_npu_dump.formats import graph_json
-from keras_npu_dump.formats import graph_reader
-from keras_npu_dump.formats import graph_writer
-from keras_npu_dump.formats import layouts
-from keras_npu_dump.formats import mapping
-from keras_npu_dump.formats import names
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import stats
-from keras_npu_dump.formats import stats_folder
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats import (
+    ffts,
+    graph_json,
+    graph_reader,
+    graph_writer,
+    layouts,
+    mapping,
+    names,
+    overflow,
+    stats,
+    stats_folder,
+    tensor,
+)
 from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp
-
 from tests.formats import graphs
 from tests.formats.test_graph_twins import ONNX, ORIGINS
 from tests.formats.test_stats import CPU
@@ -189,9 +190,9 @@ def test_statistics_of_a_folder_are_those_of_its_files(folder):
         try:
             expected = stats.read_stats(path)
         except FormatError:
-            (position, error), = table.problems
+            (position, _), = table.problems
             assert position == 0
-            raise error
+            raise
         assert repr(table.rows) == repr(expected)
     endure(folder, "Add.b.1.2.1617161424189416.csv", [CPU.encode()], read)
 

@@ -91,7 +91,7 @@ def test_real_statistics_names_are_dump_names_with_csv(shared_fixtures):
 
 
 def test_files_of_other_tools_are_foreign(shared_fixtures):
-    for kind, name in real_names(shared_fixtures, "npy_file", "result_file"):
+    for _, name in real_names(shared_fixtures, "npy_file", "result_file"):
         assert names.classify(name) == "foreign", name
     assert names.classify("exception_info.5.1.1706152473105513") == "foreign"
     assert names.classify("notes.txt") == "foreign"

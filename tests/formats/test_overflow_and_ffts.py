@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import ffts
-from keras_npu_dump.formats import overflow
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats import ffts, overflow, tensor
 
 WORD = st.integers(0, (1 << 64) - 1)
 

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import numbers
-from keras_npu_dump.formats import stats
-from keras_npu_dump.formats import stats_folder
-from keras_npu_dump.formats import tensor
-
+from keras_npu_dump.formats import numbers, stats, stats_folder, tensor
 from tests.formats.test_names import real_names
 
 FAST = settings(max_examples=80, deadline=None,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import decode
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats import decode, tensor
 
 DTYPES = ["<f4", "<f2", "i1", "u1", "<i2", "<u2", "<i4", "<i8", "<u4", "<u8",
           "?", "<f8", "<c8", "<c16"]
@@ -183,8 +182,8 @@ def test_a_cut_file_says_what_is_missing(path):
     full_example(path)
     with open(path, "rb+") as file:
         file.truncate(os.path.getsize(path) - 30)
-    with pytest.raises(FormatError, match="truncated: output 0 .* 30 bytes "
-                                          "are missing"):
+    with pytest.raises(FormatError, match=r"truncated: output 0 .* 30 "
+                                          r"bytes are missing"):
         tensor.read_header(path)
 
 
@@ -320,7 +319,7 @@ def test_headers_are_read_through_a_folder_descriptor(path):
     try:
         assert tensor.read_header(name, dir_fd=fd).op_name \
             == "toy/dense/MatMul"
-        header, arrays = tensor.read_file(name, dir_fd=fd)
+        _, arrays = tensor.read_file(name, dir_fd=fd)
         assert arrays[0].shape == (3, 4)
     finally:
         os.close(fd)

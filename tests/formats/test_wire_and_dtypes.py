@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats import decode
-from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import wire
-
+from keras_npu_dump.formats import decode, dtypes, wire
 from tests.formats import messages
 
 

@@ -10,7 +10,8 @@ Python's own float, cell by cell. The form of the files is that of
 """
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional, Tuple
+import dataclasses
+from typing import Dict, Optional, Tuple
 
 import numpy as np
 
@@ -27,7 +28,8 @@ _POWERS = 10.0 ** np.arange(_EXACT_POWER + 1)
 _MISSING = frozenset((b"", b"NA", b"-", b"N/A"))
 
 
-class CsvColumns(NamedTuple):
+@dataclasses.dataclass
+class CsvColumns:
     """One row per tensor, in the order of the text.
 
     Attributes:

@@ -7,8 +7,9 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
-from keras_npu_dump.analysis.columns import Columns, FileNames, read_columns
+from keras_npu_dump.analysis.columns import Columns, read_columns
 from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.step_files import FileNames
 from keras_npu_dump.collect.manifest import Manifest, Pair, Step
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.scan import scan_tree

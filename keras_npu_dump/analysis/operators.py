@@ -73,6 +73,8 @@ class Operators:
         or None.
       consumers: per operator the positions of those that take its outputs;
         loops are closed: a body's result feeds the body again.
+      bodies: position of a caller -> names of its bodies.
+      results: positions of the operators whose values the graph gives out.
       known: how many come from the graph.
     """
 
@@ -85,6 +87,7 @@ class Operators:
         self.sources: List[List[Optional[Source]]] = []
         self.consumers: List[List[int]] = []
         self.results: Set[int] = set()
+        self.bodies: Dict[int, List[str]] = {}
         self._by_key: Dict[str, List[int]] = {}
         self._by_name: Dict[str, int] = {}
         _Linker(self).link(list(graphs))
@@ -241,7 +244,7 @@ class _Linker:
             self._ops[graph.name, op.name] = position
             self._edges[position] = op.data_inputs
             if bodies:
-                self._bodies[position] = list(bodies)
+                self._bodies[position] = self._table.bodies[position] = list(bodies)
                 self._callers.update((name, position) for name in bodies)
             if op.type == "Data":
                 parent = op.attr("_parent_node_index")
@@ -318,7 +321,7 @@ def _results_of(op: GraphOp) -> Dict[int, str]:
 
 def _fusion_pass(op: GraphOp) -> Optional[str]:
     for key in ("pass_name", "pass_name_ub"):
-        value: Union[None, str, List[str]] = op.attr(key)
+        value: Union[str, List[str], None] = op.attr(key)
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list):

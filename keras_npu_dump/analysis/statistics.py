@@ -45,8 +45,9 @@ class StatisticsTable(np.ndarray):
         return pandas.DataFrame({name: np.asarray(self[name]) for name in self.dtype.names or ()})
 
 
-def statistics_of(steps: Iterable[StepView], op: Optional[str] = None) -> StatisticsTable:
-    """Rows of executions; see `Run.statistics`.
+def statistics_of(steps: Iterable[StepView], op: Optional[str] = None,
+                  positions: Optional[Set[int]] = None) -> StatisticsTable:
+    """Rows of executions; see `Run.statistics`. `positions` chooses operators instead of `op`.
 
     Raises:
       InputError: `op` is no regular expression.
@@ -54,7 +55,7 @@ def statistics_of(steps: Iterable[StepView], op: Optional[str] = None) -> Statis
     problems: List[Any] = []
     parts = [np.empty(0, TABLE_DTYPE)]
     for step in steps:
-        wanted = None if op is None else matching(step, op)
+        wanted = positions if op is None else matching(step, op)
         for folder in step.folders:
             part = _folder(step, folder, wanted, problems)
             part["rank"] = -1 if step.pair.rank is None else step.pair.rank

@@ -172,13 +172,13 @@ def tensor_facts(found: FoundTensor) -> Dict[str, Any]:
         statistics = compute_stats(original.values)._asdict()
     except TypeError:
         statistics = {}
-    facts = {
+    facts: Dict[str, Any] = {
         "op": found.op, "op_type": found.op_type, "io": entry.kind, "index": entry.index,
         "data_index": found.step.data_index, "rank": found.step.pair.rank, "turn": found.turn,
         "data_type": dtypes.dtype_name(entry.data_type),
         "format": dtypes.format_name(entry.format), "shape": list(entry.shape),
         "layout": original.layout, "original_shape": list(original.values.shape),
         "layout_note": original.reason, "bytes": entry.size, "path": found.path,
-        "statistics": statistics}  # type: Dict[str, Any]
+        "statistics": statistics}
     facts.update(describe_values(original.values))
     return facts

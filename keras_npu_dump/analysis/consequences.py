@@ -1,0 +1,108 @@
+"""What becomes of bad values after the operator that made them: harm, or none.
+
+A loss scale that was too large gives infinite gradients, finds them, and skips
+the update: nothing is wrong. A mask of minus infinity ends in a softmax that
+makes zeros of it. What matters is whether a variable or a result of the graph
+is reached.
+"""
+from __future__ import annotations
+
+from typing import List, NamedTuple, Set
+
+from keras_npu_dump.analysis.operators import Operators
+
+# Give true, finite answers for infinite inputs: their mathematical limit, or a check.
+_SETTLES_INFINITY = frozenset((
+    "Softmax", "SoftmaxV2", "LogSoftmax", "Exp", "Sigmoid", "Tanh", "Relu", "Relu6", "Max",
+    "ReduceMax", "ReduceMaxD", "Min", "ReduceMin", "ReduceMinD", "Maximum", "Minimum",
+    "ClipByValue", "ArgMax", "ArgMin", "TopKV2", "Reciprocal", "Atan", "Erf"))
+_SETTLES_ANY = frozenset((
+    "IsFinite", "IsInf", "IsNan", "Select", "SelectV2", "Where", "Greater", "GreaterEqual",
+    "Less", "LessEqual", "Equal", "NotEqual", "NPUGetFloatStatus", "NPUGetFloatStatusV2",
+    "NpuGetFloatStatus", "NpuGetFloatStatusV2", "GetFloatStatus", "DivNoNan", "MulNoNan",
+    "XlogyNoNan", "Xlogy", "Xlog1py", "DropoutDoMask"))
+
+
+class Consequence(NamedTuple):
+    """What follows from an operator's bad values in one execution.
+
+    Attributes:
+      region: positions of operators with bad values that come from it, itself
+        included.
+      harmed: positions of updates and of the graph's results among them.
+      settled_by: names of operators that take bad values and give good ones.
+      innocent: nothing is harmed, and all that settles it does so rightly.
+    """
+
+    region: Set[int]
+    harmed: List[int]
+    settled_by: List[str]
+    innocent: bool
+
+
+def follow(table: Operators, start: int, bad_outputs: Set[int], bad_inputs: Set[int],
+           seen: Set[int], nan: bool) -> Consequence:
+    """Follows bad values along the graph.
+
+    Args:
+      start: the operator that makes them.
+      bad_outputs, bad_inputs: positions with bad outputs, with bad inputs.
+      seen: positions of which anything was dumped; what was not dumped may hand
+        on anything.
+      nan: NaN is among the values, not only infinities.
+    """
+    region = {start}
+    settled: List[int] = []
+    harmed: Set[int] = set()
+    reached_end = False
+    visited = {start}
+    pending = [start]
+    while pending:
+        position = pending.pop()
+        following = list(table.consumers[position])
+        if table.is_update(position) and position in bad_outputs:
+            following += _readers(table, position)
+        for one in following:
+            if one in visited or _enters_unrun(table, position, one):
+                continue
+            visited.add(one)
+            if one in bad_outputs:
+                region.add(one)
+                pending.append(one)
+            elif one in bad_inputs:
+                region.add(one)
+                if table.is_update(one) and not _has_outputs(one, seen, bad_outputs):
+                    harmed.add(one)
+                else:
+                    settled.append(one)
+            elif one not in seen:
+                if table.types[one] == "NetOutput":
+                    reached_end = True
+                pending.append(one)
+    harmed.update(one for one in region if one in bad_outputs and (
+        table.is_update(one) or one in table.results))
+    if not harmed and reached_end and not table.results:
+        harmed.add(start)
+    right = _SETTLES_ANY if nan else _SETTLES_ANY | _SETTLES_INFINITY
+    names = [table.names[one] for one in sorted(settled)]
+    innocent = not harmed and all(table.types[one] in right for one in settled)
+    return Consequence(region, sorted(harmed), names, innocent)
+
+
+def _readers(table: Operators, update: int) -> List[int]:
+    """Who reads the variable that an update has just changed, later in the execution."""
+    variable = table.variable_of(update)
+    if variable is None:
+        return []
+    return [one for one in table.consumers[variable] if one > update]
+
+
+def _enters_unrun(table: Operators, position: int, following: int) -> bool:
+    """A caller takes its inputs into bodies, whose operators stand in the list themselves."""
+    return following in table.bodies and table.graphs[position] not in table.bodies[following]
+
+
+def _has_outputs(position: int, seen: Set[int], bad_outputs: Set[int]) -> bool:
+    # An update with a bad input and good outputs would have settled it; one
+    # whose outputs were not dumped is believed to be harmed.
+    return position in seen and position not in bad_outputs

@@ -1,0 +1,104 @@
+"""What triage finds: suspects, and what looks odd and has an innocent reason."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from keras_npu_dump.analysis.series import Series
+
+HIGH, MEDIUM, LOW = "high", "medium", "low"
+_ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
+
+# Reasons, and what each says. Codes are stable.
+REASONS = {
+    "overflow-event": "the device reported an overflow (enable_dump_debug)",
+    "nan": "gives NaN from finite inputs",
+    "infinity": "gives infinities from finite inputs",
+    "bad-data": "the batch itself holds NaN or infinities",
+    "bad-variable": "a variable was not finite before the execution began",
+    "arrives-bad": "takes in NaN or infinities from an operator that was not dumped",
+    "saturation": "16-bit values stick at the largest number of their type",
+    "underflow": "16-bit values become zero where the inputs are not",
+    "jump": "values jump against earlier executions",
+    "zero-gradient": "the gradient becomes exactly zero here",
+    "vanishing-gradient": "the gradient shrinks to nothing on its way back",
+    "constant-output": "gives one and the same value whatever it is given",
+    "ranks-disagree": "differs between ranks where it should be equal",
+}
+
+
+@dataclasses.dataclass
+class Suspect:
+    """An operator where something goes wrong.
+
+    Attributes:
+      op, op_type, original_ops, producers, consumers, fusion_pass: as of the
+        graph (see `operators.Operator`).
+      step: data_index. iteration: {"fit", "epoch", "batch"} or None.
+      rank: the first one that shows it, None if unknown.
+      reason: a key of REASONS. message: one sentence.
+      confidence: "high", "medium" or "low".
+      downstream: operators that only pass it on, in that execution.
+      position: of the operator in execution order. order: for sorting.
+      also: further operators that say the same (a gradient of the suspect, the
+        same operator on other ranks), as text.
+      ranks, steps: all that show it. upstream: position of what is to be looked at
+        next, where that is not the operator itself.
+    """
+
+    op: str
+    op_type: str
+    original_ops: List[str]
+    step: Optional[int]
+    iteration: Optional[Dict[str, int]]
+    rank: Union[int, str, None]
+    reason: str
+    message: str
+    confidence: str
+    downstream: int
+    producers: List[str] = dataclasses.field(default_factory=list)
+    consumers: List[str] = dataclasses.field(default_factory=list)
+    fusion_pass: Optional[str] = None
+    position: int = -1
+    order: Tuple[int, int, int] = (0, 0, 0)
+    also: List[str] = dataclasses.field(default_factory=list)
+    ranks: List[Any] = dataclasses.field(default_factory=list)
+    steps: List[Any] = dataclasses.field(default_factory=list)
+    series: Any = None
+    upstream: Optional[int] = None
+
+    def to_json(self) -> Dict[str, Any]:
+        """The keys of the schema `keras_npu_dump.triage/1`, in its order."""
+        return {name: getattr(self, name) for name in (
+            "op", "op_type", "original_ops", "step", "iteration", "rank", "reason", "message",
+            "confidence", "downstream")}
+
+
+def make_suspect(series: Series, number: int, position: int, reason: str, message: str,
+                 confidence: str, downstream: int = 0) -> Suspect:
+    """A suspect from an operator of a series in its execution `number`."""
+    op = series.operators[position]
+    step = series.steps[number]
+    return Suspect(
+        op=op.name, op_type=op.type, original_ops=list(op.original_ops), step=step.data_index,
+        iteration=step.iteration, rank=series.pair.rank_key, reason=reason, message=message,
+        confidence=confidence, downstream=downstream, producers=op.producers,
+        consumers=list(op.consumers), fusion_pass=op.fusion_pass, position=position,
+        order=(series.ordinal, number, position), ranks=[series.pair.rank_key],
+        steps=[step.data_index], series=series)
+
+
+def merged(suspects: List[Suspect]) -> List[Suspect]:
+    """One suspect per operator and reason, over ranks and executions, the first one kept.
+
+    Sorted: what is surest first, then by execution, then by the order in which
+    operators run.
+    """
+    kept: Dict[Tuple[str, str], Suspect] = {}
+    for one in sorted(suspects, key=lambda one: (_ORDER[one.confidence], one.order,
+                                                 str(one.rank))):
+        first = kept.setdefault((one.op, one.reason), one)
+        if first is not one:
+            first.ranks += [rank for rank in one.ranks if rank not in first.ranks]
+            first.steps += [step for step in one.steps if step not in first.steps]
+    return list(kept.values())

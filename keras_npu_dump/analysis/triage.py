@@ -1,0 +1,217 @@
+"""Where a training first goes wrong, and what to dump next."""
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, Callable, Dict, List, Optional, Union
+
+from keras_npu_dump.analysis import (
+    flagfile,
+    next_dump,
+    rule_gradients,
+    rule_jump,
+    rule_nonfinite,
+    rule_overflow,
+    rule_precision,
+    rule_ranks,
+)
+from keras_npu_dump.analysis.evidence import show_places
+from keras_npu_dump.analysis.executions import PairView
+from keras_npu_dump.analysis.related import explained_by_others
+from keras_npu_dump.analysis.run import Run, open_run
+from keras_npu_dump.analysis.series import Series
+from keras_npu_dump.analysis.suspects import LOW, Suspect, merged
+from keras_npu_dump.errors import InputError
+
+SCHEMA = "keras_npu_dump.triage/1"
+MAX_SUSPECTS = 20
+_OF_DATA = ("nan", "infinity", "saturation", "underflow", "jump", "zero-gradient",
+            "vanishing-gradient", "constant-output", "ranks-disagree")
+_OF_GRAPH = ("zero-gradient", "vanishing-gradient", "constant-output")
+
+Progress = Callable[[str, int, Optional[int]], None]
+
+
+@dataclasses.dataclass
+class Triage:
+    """The answer.
+
+    Attributes:
+      verdict: "healthy" or "suspect".
+      suspects: of high and medium confidence, the first cause first.
+      next: the next dump.
+      checked: what was looked at: "ranks", "executions", "data_indices",
+        "operators", "files", "tensors", "dump_data", "graph", "rules" and
+        "not_checked" (rule: why), "observations" (what looks odd and is of low
+        confidence, as suspects), "neighbours" (operator: its producers,
+        consumers, fusion_pass, and what says the same), "unreadable".
+      observations: the suspects of low confidence.
+    """
+
+    verdict: str
+    suspects: List[Suspect]
+    next: next_dump.NextDump
+    checked: Dict[str, Any]
+    observations: List[Suspect] = dataclasses.field(default_factory=list)
+
+    def to_json(self) -> Dict[str, Any]:
+        """The document of the schema `keras_npu_dump.triage/1`."""
+        return {"schema": SCHEMA, "verdict": self.verdict,
+                "suspects": [one.to_json() for one in self.suspects],
+                "next": self.next.to_json(), "checked": self.checked}
+
+
+def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
+           rank: Optional[Union[int, str]] = None, limit: int = next_dump.LIMIT,
+           write: Union[bool, str] = True, progress: Optional[Progress] = None) -> Triage:
+    """Looks at every dumped execution and names the operators where it first goes wrong.
+
+    Args:
+      path: a dump, as for `open_run`, or a Run.
+      role: of the graphs to look at; without a training graph, others are taken.
+      rank: look at one rank only.
+      limit: operators in the next dump_layer.
+      write: writes the flagfile to `{dump_path}/next.flags` if there is a suspect;
+        a text is another path for it, False writes nothing.
+      progress: called as (stage, done, total or None).
+
+    Returns:
+      A Triage; its `verdict` is "suspect" if there is a suspect of high or
+      medium confidence.
+
+    Raises:
+      InputError: no dump data there. FormatError: a manifest.json that is none.
+    """
+    run = path if isinstance(path, Run) else open_run(path, progress=progress)
+    groups = run.groups(role)
+    if rank is not None:
+        groups = {rank: run.select(rank, role)}
+    work = _Work(run, progress)
+    for key, pairs in groups.items():
+        for ordinal, pair in enumerate(pairs):
+            work.read(key, ordinal, pair)
+    if not work.series and not _overflow_only(run):
+        raise InputError("no dump data below %s to look at%s" % (
+            run.path, "" if not run.pairs else ": no training graph was dumped"))
+    return work.answer(limit, write)
+
+
+def _overflow_only(run: Run) -> bool:
+    return any(one.options.get("enable_dump_debug") for one in run.manifest.runs)
+
+
+class _Work:
+    """One triage: reads, applies the rules, and sums up."""
+
+    def __init__(self, run: Run, progress: Optional[Progress]):
+        self.run = run
+        self.progress = progress
+        self.series: List[Series] = []
+        self.by_ordinal: Dict[int, List[Series]] = {}
+        self.problems: List[Any] = []
+        self.files = 0
+        self.events = 0
+
+    def read(self, key: Union[int, str], ordinal: int, pair: PairView) -> None:
+        series = Series.read(pair, ordinal, self._tell)
+        if not series.columns and not any(one.kinds.get("overflow") for one in pair.steps):
+            return
+        self.series.append(series)
+        self.by_ordinal.setdefault(ordinal, []).append(series)
+        for columns in series.columns:
+            self.problems.extend(columns.problems)
+        self.events += sum(one.kinds.get("overflow", 0) for one in pair.steps)
+
+    def _tell(self, files: int) -> None:
+        self.files += files
+        if self.progress is not None:
+            self.progress("files", self.files, None)
+
+    def answer(self, limit: int, write: Union[bool, str]) -> Triage:
+        found: List[Suspect] = []
+        for series in self.series:
+            found.extend(self._of_one(series))
+        for group in self.by_ordinal.values():
+            found.extend(rule_ranks.find(group))
+        everything = explained_by_others(merged(found))
+        suspects = [one for one in everything if one.confidence != LOW]
+        observations = [one for one in everything if one.confidence == LOW]
+        more = len(suspects) - MAX_SUSPECTS
+        suspects = suspects[:MAX_SUSPECTS]
+        for one in suspects[:3]:
+            show_places(one)
+        ranks = list(dict.fromkeys(one.pair.rank_key for one in self.series))
+        planned = next_dump.plan(suspects, ranks, limit)
+        if planned.dump_step is not None:
+            self._write(planned, suspects[0], write)
+        checked = self._checked(ranks, suspects, observations)
+        if more > 0:
+            checked["more_suspects"] = more
+        return Triage("suspect" if suspects else "healthy", suspects, planned, checked,
+                      observations)
+
+    def _of_one(self, series: Series) -> List[Suspect]:
+        if any(one.kinds.get("overflow") for one in series.pair.steps):
+            events = rule_overflow.find(series, self.problems)
+            if events:
+                return events
+        return (rule_nonfinite.find(series) + rule_jump.find(series)
+                + rule_precision.find(series) + rule_gradients.find(series))
+
+    def _write(self, planned: next_dump.NextDump, first: Suspect,
+               write: Union[bool, str]) -> None:
+        record = first.series.pair.run_record
+        stated = flagfile.dump_path_of(record, self.run.dump_path)
+        planned.text = flagfile.flagfile_text(
+            planned, flagfile.next_path(stated), bool(record is not None and record.emulated),
+            "keras-npu-dump triage: %s (%s) at data_index %s, %s" % (
+                first.op, first.reason, first.step, planned.why))
+        if write:
+            planned.flagfile = flagfile.write_flagfile(
+                planned.text, write if isinstance(write, str)
+                else os.path.join(self.run.dump_path, flagfile.NAME))
+
+    def _checked(self, ranks: List[Any], suspects: List[Suspect],
+                 observations: List[Suspect]) -> Dict[str, Any]:
+        kinds = {kind for one in self.series for step in one.steps for kind in step.kinds}
+        not_checked = self._not_checked(ranks)
+        return {
+            "ranks": ranks,
+            "executions": sum(len(one.steps) for one in self.series),
+            "data_indices": sorted({step.data_index for one in self.series for step in one.steps
+                                    if step.data_index is not None}),
+            "operators": max([len(one.operators) for one in self.series] or [0]),
+            "files": self.files,
+            "tensors": sum(len(columns.key) for one in self.series for columns in one.columns),
+            "dump_data": [name for kind, name in (("stats", "stats"), ("dump", "tensor"),
+                                                  ("overflow", "overflow")) if kind in kinds],
+            "graph": bool(self.series) and all(one.operators.known for one in self.series),
+            "rules": [rule for rule in ("overflow-event",) + _OF_DATA if rule not in not_checked],
+            "not_checked": not_checked,
+            "observations": [one.to_json() for one in observations[:MAX_SUSPECTS]],
+            "neighbours": {one.op: {
+                "producers": one.producers[:12], "consumers": one.consumers[:12],
+                "fusion_pass": one.fusion_pass, "also": one.also[:12],
+                "ranks": one.ranks, "data_indices": one.steps} for one in suspects},
+            "unreadable": [{"path": str(path), "reason": reason}
+                           for path, reason in self.problems[:MAX_SUSPECTS]],
+        }
+
+    def _not_checked(self, ranks: List[Any]) -> Dict[str, str]:
+        """Rules that this dump gives nothing for, and why."""
+        reasons: Dict[str, str] = {}
+        counts = [len(one.columns) for one in self.series]
+        if not self.events:
+            reasons["overflow-event"] = "no overflow records (enable_dump_debug)"
+        if not any(counts):
+            return dict(reasons, **dict.fromkeys(_OF_DATA, "no operators' data"))
+        if max(counts) < 2:
+            reasons["jump"] = "one execution has nothing before it"
+            reasons["vanishing-gradient"] = "one execution proves nothing"
+        if not any(one.operators.known for one in self.series):
+            reasons.update(dict.fromkeys(_OF_GRAPH, "no graph"))
+        elif all(one.partial for one in self.series):
+            reasons.update(dict.fromkeys(_OF_GRAPH, "only chosen operators were dumped"))
+        if len(ranks) < 2:
+            reasons["ranks-disagree"] = "one rank"
+        return reasons

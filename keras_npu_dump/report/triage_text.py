@@ -1,0 +1,125 @@
+"""A triage as text: the suspects, what to dump next, and what was looked at."""
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from keras_npu_dump.analysis.suspects import REASONS
+from keras_npu_dump.report.sizes import human_bytes, plural
+from keras_npu_dump.report.tables import print_text
+
+STYLES = (("suspect", "bold red"), ("healthy", "green"))
+_SHOWN = 4
+
+
+def triage_text(result: Any) -> str:
+    """The text of a `Triage`."""
+    parts = [_headline(result)]
+    parts += [_suspect(number, one) for number, one in enumerate(result.suspects, 1)]
+    if result.suspects:
+        parts.append(_next(result.next))
+    if result.observations:
+        parts.append(_observations(result.observations))
+    parts.append(_checked(result.checked))
+    return "\n\n".join(part for part in parts if part)
+
+
+def print_triage(result: Any) -> None:
+    print_text(triage_text(result), STYLES)
+
+
+def _headline(result: Any) -> str:
+    checked = result.checked
+    looked = "%s of %s in %s" % (
+        plural(checked["tensors"], "tensor"), plural(checked["operators"], "operator"),
+        plural(checked["executions"], "dumped execution"))
+    if result.verdict == "healthy":
+        text = "healthy: nothing goes wrong in %s" % looked
+        if checked["dump_data"] == [] and not checked["executions"]:
+            text = "healthy: overflow detection was on, and no operator overflowed"
+        if checked["unreadable"]:
+            text += ", as far as it can be read"
+        return text
+    first = result.suspects[0]
+    return "suspect: it first goes wrong in %s, %s (looked at %s)" % (
+        first.op, _where(first), looked)
+
+
+def _where(one: Any) -> str:
+    text = "data_index %s" % one.step
+    if one.iteration:
+        fit = "fit %s, " % one.iteration["fit"] if one.iteration.get("fit") else ""
+        text += " (%sepoch %s, batch %s)" % (fit, one.iteration["epoch"], one.iteration["batch"])
+    return text if one.rank is None else "%s on %s" % (
+        text, one.rank if isinstance(one.rank, str) else "rank %s" % one.rank)
+
+
+def _suspect(number: int, one: Any) -> str:
+    lines = ["%d. %s  %s" % (number, one.op, one.op_type),
+             "   %s" % one.message,
+             "   reason       %s: %s" % (one.reason, REASONS[one.reason]),
+             "   where        %s" % _where(one),
+             "   confidence   %s" % one.confidence]
+    if len(one.ranks) > 1:
+        lines.append("   ranks        %s" % _some(one.ranks, 16))
+    if len(one.steps) > 1:
+        lines.append("   seen in      data_index %s" % _some(one.steps, 12))
+    origins = [name for name in one.original_ops if name != one.op]
+    if origins:
+        lines.append("   TensorFlow   %s" % _some(origins))
+    if one.fusion_pass:
+        lines.append("   fusion pass  %s" % one.fusion_pass)
+    if one.producers:
+        lines.append("   fed by       %s" % _some(one.producers))
+    if one.consumers:
+        lines.append("   feeds        %s" % _some(one.consumers))
+    if one.also:
+        lines.append("   also         %s" % _some(one.also))
+    if one.downstream:
+        lines.append("   follows      %s" % (
+            "1 operator passes it on" if one.downstream == 1
+            else "%d operators pass it on" % one.downstream))
+    return "\n".join(lines)
+
+
+def _some(items: List[Any], count: int = _SHOWN) -> str:
+    shown = ", ".join(map(str, items[:count]))
+    return shown if len(items) <= count else "%s and %d more" % (shown, len(items) - count)
+
+
+def _next(planned: Any) -> str:
+    if planned.dump_step is None:
+        return "Next: %s" % (planned.why or "nothing to dump")
+    lines = ["Next: %s, about %s" % (planned.why, human_bytes(planned.estimated_bytes)),
+             "   dump_step    %s" % planned.dump_step]
+    if planned.dump_layer:
+        lines.append("   dump_layer   %s" % "\n                ".join(planned.dump_layer))
+    else:
+        lines.append("   dump_data    %s, all operators" % planned.dump_data)
+    if planned.ranks is not None:
+        lines.append("   ranks        %s" % ", ".join(map(str, planned.ranks)))
+    if planned.flagfile:
+        lines.append("   keras-npu-dump run --flagfile=%s SCRIPT" % planned.flagfile)
+    else:
+        lines.append("   as flags:\n" + planned.text.rstrip())
+    return "\n".join(lines)
+
+
+def _observations(found: List[Any]) -> str:
+    lines = ["Looks odd, and is probably right:"]
+    for one in found[:_SHOWN]:
+        lines.append("   %s, %s: %s" % (one.op, _where(one), one.message))
+    if len(found) > _SHOWN:
+        lines.append("   and %d more" % (len(found) - _SHOWN))
+    return "\n".join(lines)
+
+
+def _checked(checked: Dict[str, Any]) -> str:
+    lines = ["Checked: %s" % ", ".join(checked["rules"])]
+    for rule, why in checked["not_checked"].items():
+        lines.append("   not %s: %s" % (rule, why))
+    for one in checked["unreadable"][:_SHOWN]:
+        lines.append("   cannot be read: %s: %s" % (one["path"], one["reason"]))
+    if len(checked["unreadable"]) > _SHOWN:
+        lines.append("   and %d more files that cannot be read" % (
+            len(checked["unreadable"]) - _SHOWN))
+    return "\n".join(lines)

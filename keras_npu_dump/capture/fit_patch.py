@@ -54,12 +54,17 @@ def _with(callbacks: Any, ours: Any, model: Any) -> Any:
     if callbacks is None:
         return [ours]
     if hasattr(callbacks, "callbacks") and hasattr(callbacks, "append"):
-        if not any(isinstance(item, type(ours)) for item in callbacks.callbacks):
+        if not any(_counts(item, ours) for item in callbacks.callbacks):
             ours.set_model(model)
             ours.set_params(getattr(callbacks, "params", None))
             callbacks.append(ours)
         return callbacks
     items = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
-    if any(isinstance(item, type(ours)) for item in items):
+    if any(_counts(item, ours) for item in items):
         return callbacks
     return items + [ours]
+
+
+def _counts(callback: Any, ours: Any) -> bool:
+    """Whether it is one of ours; the script's own flags may have switched that one off."""
+    return isinstance(callback, type(ours)) and callback.active

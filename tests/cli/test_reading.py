@@ -109,7 +109,8 @@ def test_inspect_of_a_foreign_file_is_one_message(tmp_path, content):
 def test_export_writes_every_tensor_and_goes_on_where_it_was(dumped, tmp_path):
     done = run(tmp_path, "export", dumped, "--to", "npy", "--output", "npy", "--json")
     result = json.loads(done.stdout)
-    files = sorted((tmp_path / "npy").rglob("*.npy"))
+    # Types without documented values, such as variants, stay bytes: .bin.
+    files = sorted(path for path in (tmp_path / "npy").rglob("*") if path.is_file())
     assert len(files) == result["written"] > 100 and not result["problems"]
     matmul = next(path for path in files if path.name.startswith("MatMul.sequential")
                   and "train" in str(path) and path.name.endswith(".output.0.npy"))

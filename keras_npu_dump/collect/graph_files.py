@@ -95,6 +95,8 @@ def _run_folders(run: Run, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
     named = run.document.get("graph_path")
     if named:
         yield os.path.join(dump_path, str(named)), True, "run record"
+        if not os.path.isabs(str(named)) and os.path.isdir(os.path.join(dump_path, str(named))):
+            return  # the graphs moved along; the variables name where the folder was before
     yield from _variables(run.environment, str(base))
     if run.document.get("cwd"):
         yield str(base), False, "directory of the training process"

@@ -15,7 +15,7 @@ def describe(root: Flat, call: Any) -> List[Argument]:
     taken = {node.name for flat in root.walk() for node in flat.nodes}
     variable_names = call.variable_names()
     variables = call.variables()
-    iterators = _iterators(root)
+    read_from = iterators(root)
     consumed = {flat_lib.node_of(tensor) for node in root.nodes for tensor in node.input}
     consumed.update(flat_lib.node_of(tensor) for tensor in root.ret)
     found = []
@@ -26,7 +26,7 @@ def describe(root: Flat, call: Any) -> List[Argument]:
             found.append(Argument(
                 "Variable", _unique(variable_names.get(_key(handle), name), taken), held.dtype,
                 _proto_shape(held.shape)))
-        elif name in iterators:
+        elif name in read_from:
             found.append(Argument("IteratorV2", _unique(call.iterator_name(handle), taken), dtype,
                                   ()))
         elif dtype == opinfo.DT_VARIANT and name not in consumed:
@@ -58,7 +58,7 @@ def _proto_shape(shape: Any) -> Any:
     return tuple(int(dim.size) for dim in shape.dim)
 
 
-def _iterators(root: Flat) -> Set[str]:
+def iterators(root: Flat) -> Set[str]:
     """Names of arguments from which an iterator operator reads, here or in a body."""
     found = set()
     for flat in root.walk():

@@ -13,6 +13,7 @@ from keras_npu_dump.formats.graph import Graph, NamedAttrs
 from keras_npu_dump.formats.graph_writer import write_graphs
 
 SESSION_ID = 0
+_SAID: List[bool] = []
 # Option -> key of GE (adapter npu_wrapper.cpp); dump_data and exception dump are global.
 _SESSION_KEYS = {
     "enable_dump": "ge.exec.enableDump", "dump_path": "ge.exec.dumpPath",
@@ -31,8 +32,12 @@ def wanted(session: Any) -> bool:
     DUMP_GRAPH_LEVEL and DUMP_GRAPH_FORMAT decide.
     """
     level = graph_files.dump_level(session.generation.switch)
-    return session.has_dump_path or bool(
-        level and graph_files.stage_wanted() and graph_files.format_wanted("ge_proto"))
+    asked = bool(level) and graph_files.stage_wanted()
+    if asked and not graph_files.format_wanted("ge_proto") and not _SAID:
+        _SAID.append(True)
+        logging.warning("emulator: DUMP_GRAPH_FORMAT asks for %s; only ge_proto is emulated.",
+                        os.environ.get("DUMP_GRAPH_FORMAT"))
+    return session.has_dump_path or (asked and graph_files.format_wanted("ge_proto"))
 
 
 def write(folder: graph_files.GraphFolder, session: Any, graph: Any,

@@ -14,7 +14,8 @@ from typing import Any, Dict, List, Optional, Tuple
 from absl import logging
 
 from keras_npu_dump.emulator import flat as flat_lib
-from keras_npu_dump.emulator import build_graph, graph_files, opinfo, overflow, shapes, writer
+from keras_npu_dump.emulator import arguments, build_graph, graph_files, loops, opinfo, overflow, shapes
+from keras_npu_dump.emulator import writer
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
@@ -31,6 +32,7 @@ class Graph:
       count: executions so far.
       plan: what a dumped execution writes; None where nothing is dumped.
       static: whether all its shapes are known before it runs.
+      loop: the loop in it that the device runs, or None.
       random: whether it draws from generators that belong to the instantiated function,
         so that the twin must run in every execution or in none.
     """
@@ -47,6 +49,7 @@ class Graph:
         self.bare: Optional[Twin] = None
         self.constants: Dict[Any, Any] = {}
         self.static = True
+        self.loop: Optional[loops.Loop] = None
 
 
 class Engine:
@@ -62,13 +65,15 @@ class Engine:
         self._graph_ids = itertools.count()
         self._model_ids = itertools.count(1)
         self._lock = threading.RLock()
+        self.loop_size = 1
+        self._size_graphs = loops.SizeGraphs()
         self._missing: Optional[set] = None
 
     def open(self, session: Session) -> None:
         """Starts the session; graphs are watched once the device is the default."""
         self.session = session
         self.folder = graph_files.GraphFolder(session.generation.folder)
-        self._missing = set(session.layers)
+        self._missing = set(session.layers) if session.dump else set()
 
     def execute(self, call: Any) -> List[Any]:
         """Runs an outermost execution of a concrete function as the device would.
@@ -87,7 +92,7 @@ class Engine:
             if graph is None:
                 graph = self._load(call)
             index = graph.count
-            graph.count += 1
+            graph.count += self._counts(graph)
         try:
             return self._run(graph, index, call)
         except Exception as error:
@@ -95,16 +100,37 @@ class Engine:
                 self._met_end(graph, index)
             raise
 
+    def _counts(self, graph: Graph) -> int:
+        """By how much a call raises the counter."""
+        loop = graph.loop
+        if loop is None:
+            return 1
+        if loop.kind == loops.BUILTIN:
+            loops.say_builtin(graph.name, self.loop_size)
+        if loop.kind == loops.NPU:
+            self._size_graphs.set(self, self.loop_size)
+        return self.loop_size if loop.kind == loops.HOST else 1
+
+    def _indices(self, graph: Graph, index: int) -> Dict[int, int]:
+        """Round -> data_index of what a call dumps; round 0 stands for a whole graph."""
+        if graph.plan is None:
+            return {}
+        size = self.loop_size if graph.loop is not None and graph.loop.sunk else 1
+        first = index * size if graph.loop is not None and graph.loop.kind == loops.NPU else index
+        return {number: first + number for number in range(size)
+                if self.session.wants(first + number)}
+
     def _run(self, graph: Graph, index: int, call: Any) -> List[Any]:
-        dump = graph.plan is not None and self.session.wants(index)
-        if not dump and not graph.random:
+        dumped = self._indices(graph, index)
+        if not dumped and not graph.random:
             return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
         with self._lock:
             if graph.twin is None:
                 graph.twin = Twin(call.context, graph.plan.root, graph.plan)
         outputs, values = graph.twin.run(call.execute)
-        if dump:
-            self._dump(graph, index, call, values)
+        if dumped:
+            with call.own_work():
+                self._dump(graph, dumped, call, values)
         return outputs
 
     def _met_end(self, graph: Graph, index: int) -> None:
@@ -120,18 +146,21 @@ class Engine:
             raise errors.InternalError(
                 None, None, "Graph engine Add graph:\n%s [Op:%s]" % (self.session.fault, what))
 
-    def new_graph(self, name: str, one_shot: bool = False) -> Graph:
-        """A graph that GE has just loaded.
+    def new_graph(self, name: str, one_shot: bool = False, load: bool = True) -> Graph:
+        """A new graph.
 
         Args:
           name: of the function; of the operator, for a `one_shot` graph, whose name then
             gets its number (adapter npu_resource_op.cpp).
+          load: whether it is loaded at once and gets a model id.
         """
         graph_id = next(self._graph_ids)
         if one_shot:
             name = "%s_%d" % (name, graph_id)
-        return Graph(name, graph_id, next(self._model_ids),
-                     self.session.generation.graph_name(name, graph_id))
+        graph = Graph(name, graph_id, 0, self.session.generation.graph_name(name, graph_id))
+        if load:
+            graph.model_id = self.next_model_id()
+        return graph
 
     def ran_once(self, graph: Graph) -> None:
         """Notes one run of a graph that is loaded, run and removed."""
@@ -143,7 +172,7 @@ class Engine:
 
     def _load(self, call: Any) -> Graph:
         self.fail_if_faulty(call.name)
-        graph = self.new_graph(call.name)
+        graph = self.new_graph(call.name, load=False)
         write_graph = build_graph.wanted(self.session)
         if self.session.has_dump_path or write_graph or call.uses_xla:
             flat = flat_lib.flatten(call.definition, call.lookup)
@@ -154,10 +183,14 @@ class Engine:
             self._report_unread(flat)
             inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
             graph.static = shapes.is_static(flat, inferred)
+            graph.loop = loops.find(flat, bool(arguments.iterators(flat)), graph.static)
+            if graph.loop is not None and graph.loop.kind == loops.NPU:
+                self._size_graphs.set(self, self.loop_size)
             if write_graph:
                 build_graph.write_function(self.folder, self.session, graph, flat, call, inferred)
             if self.session.has_dump_path:
                 self._plan(graph, flat, call)
+        graph.model_id = self.next_model_id()
         self.graphs[call.name] = graph
         self.order.append(graph)
         return graph
@@ -187,11 +220,20 @@ class Engine:
                 logging.warning("emulator: what happens inside %s cannot be dumped (%s).",
                                 node, why)
 
-    def _dump(self, graph: Graph, index: int, call: Any, values: List[Any]) -> None:
+    def _dump(self, graph: Graph, dumped: Dict[int, int], call: Any, values: List[Any]) -> None:
         session = self.session
+        activation = graph.twin.unpack(values)
+        folders = {number: session.folder(graph.ge_name, graph.model_id, index)
+                   for number, index in dumped.items()}
+        if graph.loop is not None and graph.loop.sunk:
+            rounds = activation.children.get((graph.loop.node, "body"), ())
+            loops.check_rounds(graph.name, len(rounds), self.loop_size)
+            loops.write_rounds(folders, graph.loop, graph.plan, activation, call.args,
+                               graph.constants, session)
+            return
         write = overflow.write_execution if session.debug else writer.write_execution
-        write(session.folder(graph.ge_name, graph.model_id, index), graph.plan,
-              graph.twin.unpack(values), call.args, graph.constants, session, graph.model_id)
+        write(folders[0], graph.plan, activation, call.args, graph.constants, session,
+              graph.model_id)
 
     def close(self) -> None:
         """Ends the session at the end of the process."""

@@ -94,7 +94,8 @@ class _Maker:
 
     def _body_arguments(self) -> List[Argument]:
         flat = self._flat
-        return [Argument("Data", "%s/%s" % (flat.node, name), dtype,
+        # cond and body, then and else have arguments of the same names.
+        return [Argument("Data", "%s/%s/%s" % (flat.node, flat.role, name), dtype,
                          self._shapes.get((id(flat), name), UNKNOWN_RANK))
                 for name, dtype in flat.args]
 

@@ -24,8 +24,9 @@ _global_npu_ctx: Optional["NpuDeviceHandle"] = None
 _global_options: Optional[NpuConfig] = None
 _lock = threading.Lock()
 _sat_mode = [1]
-_loop_size = [int(os.environ["NPU_LOOP_SIZE"])
-              if os.environ.get("NPU_LOOP_SIZE", "").isdigit() else 1]
+# Read when the extension loads, not later.
+if os.environ.get("NPU_LOOP_SIZE", "").isdigit():
+    ENGINE.loop_size = int(os.environ["NPU_LOOP_SIZE"]) or 1
 
 
 def global_options() -> NpuConfig:
@@ -107,7 +108,7 @@ def set_npu_loop_size(loop_size: int) -> None:
     if loop_size <= 0:
         logging.error("loop size must be greater than 0, got %s", loop_size)
         return
-    _loop_size[0] = loop_size
+    ENGINE.loop_size = loop_size
 
 
 def set_device_sat_mode(mode: int) -> None:

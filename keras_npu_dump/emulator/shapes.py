@@ -37,13 +37,14 @@ def infer(root: Flat, inputs: Sequence[Any], lookup: Any) -> Shapes:
 
 
 def is_static(root: Flat, shapes: Shapes) -> bool:
-    """Whether every tensor of the outermost graph that has bytes has a known shape."""
-    for node in root.nodes:
-        for tensor, dtype in opinfo.outputs(node):
-            if dtype not in opinfo.OPAQUE and min(
-                    shapes.get((id(root), tensor), UNKNOWN_RANK), default=0) < 0:
-                return False
-    return True
+    """Whether the shapes of all that comes in, arguments and iterators, are known."""
+    coming = [(id(root), name) for name, dtype in root.args if dtype not in opinfo.OPAQUE]
+    for flat in root.walk():
+        for node in flat.nodes:
+            if node.op.startswith("IteratorGetNext"):
+                coming.extend((id(flat), tensor) for tensor, dtype in opinfo.outputs(node)
+                              if dtype not in opinfo.OPAQUE)
+    return all(min(shapes.get(key, UNKNOWN_RANK), default=0) >= 0 for key in coming)
 
 
 def as_tuple(shape: Any) -> Tuple[int, ...]:

@@ -7,6 +7,8 @@ from keras_npu_dump.emulator import opinfo
 from keras_npu_dump.emulator.graph_text import describe_tensor
 from keras_npu_dump.formats.graph import Graph, GraphOp, connect
 
+_DT_INT64 = 9  # DataType of TensorFlow
+
 
 class Input(NamedTuple):
     """One input of an eager operator: `variable` is a name, or None for a value."""
@@ -81,5 +83,28 @@ def iterator_graph(name: str, iterator: str, with_values: bool,
                 attrs={"_kernel": "dp", "_iterator_name": iterator}),
         GraphOp("NetOutput", "NetOutput", ["InitMakeIterator_%s:-1" % iterator]),
     ]
+    connect(ops)
+    return [Graph(name, ops, attrs)]
+
+
+def loop_graph(name: str, variables: Sequence[str], constant: bool, with_values: bool,
+               attrs: Dict[str, Any]) -> List[Graph]:
+    """Assigns int64 scalars to the variables that steer a loop on the device.
+
+    Args:
+      constant: whether the values stand in the graph, or come as Data.
+    """
+    del with_values
+    desc = describe_tensor(_DT_INT64, (), "ND")
+    ops: List[GraphOp] = []
+    for variable in variables:
+        source = variable + "_v"
+        ops.append(GraphOp(variable, "Variable", output_descs=[desc]))
+        ops.append(GraphOp(source, "Const", output_descs=[desc]) if constant else
+                   GraphOp(source, "Data", [""], [desc], [desc], attrs={"index": 0}))
+        ops.append(GraphOp(variable + "_assign", "AssignVariableOp",
+                           [variable + ":0", source + ":0"], [desc, desc]))
+    ops.append(GraphOp("NetOutput", "NetOutput",
+                       ["%s_assign:-1" % variable for variable in variables]))
     connect(ops)
     return [Graph(name, ops, attrs)]

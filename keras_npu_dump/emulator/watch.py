@@ -39,6 +39,10 @@ class Call:
         self.execute = execute
         self.name = _text(function.name)
 
+    def own_work(self) -> Any:
+        """See `own_work`."""
+        return own_work()
+
     @property
     def definition(self) -> Any:
         """The FunctionDef."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.plan import DumpedOp, Plan, Source
@@ -83,10 +83,15 @@ class Writer:
         for node in activation.flat.nodes:
             if node.name in ops:
                 self._write_op(ops[node.name], activation)
-            for role in flat_lib.roles(node):
-                for inner in activation.children.get((node.name, role), ()):
-                    self.write(inner)
+            for inner in self._inner(activation, node):
+                self.write(inner)
         return self._files
+
+    def _inner(self, activation: Activation, node: Any) -> Iterator[Activation]:
+        """The runs of a node's bodies."""
+        for role in flat_lib.roles(node):
+            for inner in activation.children.get((node.name, role), ()):
+                yield inner
 
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
         self._write(op, self.inputs(op, activation), self.outputs(op, activation))

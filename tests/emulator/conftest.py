@@ -57,6 +57,50 @@ def outputs(record):
     return [array for entry, array in zip(header.entries, arrays) if entry.kind == "output"]
 
 
+class Observed:
+    """What one process of `observe.py` returned and left."""
+
+    def __init__(self, folder, result, stderr):
+        self.folder = folder
+        self.result = result
+        self.stderr = stderr
+        self.dump_path = folder / "dump"
+
+    def steps(self, name):
+        """{data_index: folder} of a graph's dumps."""
+        return {step.data_index: pathlib.Path(step.path)
+                for step in tree.walk_steps(str(self.dump_path)) if step.model_name == name}
+
+    def models(self):
+        """Names of all graphs that have a dump folder."""
+        return {step.model_name for step in tree.walk_steps(str(self.dump_path))}
+
+    def build_files(self):
+        """{graph name: [graphs of its last Build file]}, wherever the files lie."""
+        found = {}
+        for file in sorted(self.folder.rglob("ge_proto_*_Build.txt")):
+            graphs = list(graph_reader.read_graphs(str(file)))
+            found[graphs[0].name] = graphs
+        return found
+
+
+@pytest.fixture(scope="session")
+def observe(tmp_path_factory):
+    """observe(name, **environment) runs a function of observe.py, each only once."""
+    known = {}
+
+    def run(name, **env):
+        key = (name,) + tuple(sorted(env.items()))
+        if key not in known:
+            folder = tmp_path_factory.mktemp(name)
+            done = processes.run_file(HERE / "observe.py", name, folder, cwd=folder, env=env)
+            known[key] = Observed(folder, json.loads(done.stdout.strip().splitlines()[-1]),
+                                  done.stderr)
+        return known[key]
+
+    return run
+
+
 def train(folder, dump):
     (folder / "dump").mkdir(parents=True)
     processes.run_file(HERE / "nets.py", folder, folder / "dump" if dump else "none", cwd=folder,

@@ -1,0 +1,117 @@
+"""Reference, semantics 2 and formats 1: which graph files are written, and where."""
+import pytest
+
+from keras_npu_dump.emulator import graph_files
+from tests.emulator import nets
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in ("DUMP_GE_GRAPH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_FORMAT", "DUMP_GRAPH_PATH",
+                 "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("text, level", [
+    ("1", 1), ("2", 2), ("3", 3), ("0", 0), ("4", 0), ("", 0), ("abc", 0), ("2x", 2), ("-1", 2),
+    (" 2", 2), ("02", 2)])
+def test_fact_2_dump_ge_graph_is_read_as_strtol_reads(monkeypatch, text, level):
+    monkeypatch.setenv("DUMP_GE_GRAPH", text)
+    assert graph_files.dump_level() == level
+
+
+def test_fact_2_without_dump_ge_graph_nothing():
+    assert graph_files.dump_level() == 0
+
+
+@pytest.mark.parametrize("text, wanted", [
+    (None, True), ("1", True), ("2", True), ("3", True), ("4", False), ("5", False), ("", False),
+    ("Build", True), ("uil", True), ("PreRun|Build", True), ("PreRunBegin", False)])
+def test_fact_2_dump_graph_level_lets_build_through(monkeypatch, text, wanted):
+    if text is not None:
+        monkeypatch.setenv("DUMP_GRAPH_LEVEL", text)
+    assert graph_files.stage_wanted("Build") is wanted
+
+
+@pytest.mark.parametrize("text, wanted", [
+    (None, True), ("", True), ("ge_proto", True), ("GE_PROTO|onnx", True), ("onnx", False),
+    ("readable", False)])
+def test_fact_2_dump_graph_format_asks_for_ge_proto(monkeypatch, text, wanted):
+    if text is not None:
+        monkeypatch.setenv("DUMP_GRAPH_FORMAT", text)
+    assert graph_files.format_wanted("ge_proto") is wanted
+
+
+@pytest.mark.parametrize("names, ending", [
+    (("NPU_COLLECT_PATH", "DUMP_GRAPH_PATH", "ASCEND_WORK_PATH"), "a/extra-info/graph/{pid}_5"),
+    (("DUMP_GRAPH_PATH", "ASCEND_WORK_PATH"), "a/pid_{pid}_deviceid_5"),
+    (("ASCEND_WORK_PATH",), "a"),
+    ((), "")])
+def test_fact_2_precedence_of_folders(monkeypatch, tmp_path, names, ending):
+    import os
+    monkeypatch.chdir(tmp_path)
+    for letter, name in zip("abc", names):
+        monkeypatch.setenv(name, str(tmp_path / letter))
+    folder = graph_files.GraphFolder().prefix(5)
+    expected = str(tmp_path / ending.format(pid=os.getpid())) if ending else "."
+    assert folder == expected and os.path.isdir(folder)
+
+
+def test_fact_2_an_empty_dump_graph_path_means_a_pid_folder_here(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DUMP_GRAPH_PATH", "")
+    import os
+    assert graph_files.GraphFolder().prefix(0) == "pid_%d_deviceid_0" % os.getpid()
+
+
+def test_fact_2_a_folder_that_cannot_be_made_falls_back_to_the_current_one(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DUMP_GRAPH_PATH", str(tmp_path / "file"))
+    assert graph_files.GraphFolder().prefix(0) == "."
+
+
+def test_fact_2_the_folder_is_decided_at_the_first_file(monkeypatch, tmp_path):
+    folder = graph_files.GraphFolder()
+    monkeypatch.setenv("DUMP_GRAPH_PATH", str(tmp_path / "first"))
+    first = folder.prefix(0)
+    monkeypatch.setenv("DUMP_GRAPH_PATH", str(tmp_path / "second"))
+    assert folder.prefix(0) == first
+
+
+def test_fact_2_variables_are_read_at_each_graph_and_the_folder_once(observe):
+    seen = observe("environment").result
+    name = "first/pid_%d_deviceid_0/ge_proto_%%08d_graph_%%d_Build.txt" % seen["pid"]
+    # Graph ids count every graph, numbers only the files.
+    assert seen["made"] == [[], [], [], [name % (0, 3)], [name % (1, 4)], [name % (2, 5)], [],
+                            [name % (3, 7)]]
+
+
+def test_what_is_not_emulated_is_said(observe):
+    assert "only ge_proto is emulated" in observe("environment").stderr
+
+
+def test_fact_2_with_a_dump_path_the_build_graph_comes_always_and_with_its_values(observe):
+    seen = observe("always")
+    assert seen.result == ["ge_proto_00000000_graph_0_Build.txt"]
+    text = (seen.folder / seen.result[0]).read_text()
+    assert 'key: "value"' in text and "data: " in text
+
+
+@pytest.mark.parametrize("number, values", [(0, False), (2, True), (3, False)])
+def test_fact_2_constants_keep_their_values_at_level_1_only(observe, number, values):
+    seen = observe("environment")
+    path = [made for made in seen.result["made"] if made and "%08d" % number in made[0]][0][0]
+    assert ("data: " in (seen.folder / path).read_text()) is values
+
+
+@pytest.mark.parametrize("number, given", [(0, True), (2, True), (3, False)])
+def test_fact_1_5_levels_1_and_2_hold_the_options(observe, number, given):
+    seen = observe("environment")
+    path = [made for made in seen.result["made"] if made and "%08d" % number in made[0]][0][0]
+    assert ("SessionOptions" in (seen.folder / path).read_text()) is given
+
+
+def test_numbered_batches_tell_which_batch_they_are():
+    from tests.emulator import observe as module
+    assert module.numbered(2, 3)[:, 0].tolist() == [3.0] * 8 + [4.0] * 8
+    assert nets.labels(3).tolist() == [0, 1, 2]

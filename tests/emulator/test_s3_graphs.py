@@ -1,0 +1,135 @@
+"""Reference, semantics 3: which graphs a training makes, and how they are called."""
+import re
+
+import pytest
+
+from keras_npu_dump.formats import names
+
+
+def roles(graphs):
+    return [graph[0].strip("_").split("_", 1)[1].rsplit("_", 1)[0] for graph in graphs]
+
+
+def test_fact_3_one_concrete_function_is_one_graph_named_after_it(dumped):
+    for graphs in dumped.graphs.values():
+        for name, _, _, _ in graphs:
+            assert re.fullmatch(r"__inference_\w+_\d+", name)
+            assert dumped.graph(name)[0].name == name
+
+
+def test_fact_3_keras_functions_have_the_names_of_keras_2_on_both(dumped):
+    seen = roles(dumped.graphs["validation"])
+    assert [role for role in seen if role != "initialize_variables"] == [
+        "train_function", "test_function", "predict_function"]
+
+
+def test_fact_3_graph_ids_are_counted_over_the_process_from_0(dumped):
+    ids = [graph[1] for graphs in dumped.graphs.values() for graph in graphs]
+    assert ids == sorted(set(ids))
+    every = sorted(int(re.search(r"_graph_(\d+)_", file.name).group(1))
+                   for file in dumped.dump_path.glob("graphs/pid_*/*"))
+    assert every[0] == 0 and set(every) == set(range(every[-1] + 1))
+
+
+def test_fact_3_model_ids_are_counted_over_loaded_models_from_1(dumped, observe):
+    ids = [graph[2] for graphs in dumped.graphs.values() for graph in graphs]
+    assert ids == sorted(set(ids)) and ids[0] >= 1
+    every = observe("every_step")
+    from keras_npu_dump.formats import tree
+    models = {step.model_id for step in tree.walk_steps(str(every.dump_path))}
+    assert min(models) == 1
+
+
+def test_fact_3_directory_names_are_sanitised(dumped):
+    from keras_npu_dump.formats import tree
+    for step in tree.walk_steps(str(dumped.dump_path)):
+        assert step.model_name == names.sanitise(step.model_name)
+
+
+def test_fact_3_variables_are_graphs_of_one_operator(observe):
+    every = observe("every_step")
+    graphs = every.build_files()
+    assigned = [name for name in graphs if name.startswith("AssignVariableOp_")]
+    assert assigned
+    ops = {op.type for op in graphs[assigned[0]][0].ops}
+    assert ops == {"Variable", "Data", "AssignVariableOp", "NetOutput"}
+    # Loaded and removed each time: another model id, the counter at 0.
+    for name in assigned:
+        assert set(every.steps(name)) <= {0}
+    assert set(assigned) & every.models()
+
+
+def test_fact_3_a_new_iterator_is_a_dp_init_graph(observe):
+    graphs = observe("every_step").build_files()
+    inits = sorted(name for name in graphs if name.startswith("dp_init_AnonymousIterator"))
+    assert inits[0] == "dp_init_AnonymousIterator0"
+    assert {op.type for op in graphs[inits[0]][0].ops} == {
+        "DeviceQueueDataset", "IteratorV2", "MakeIterator", "NetOutput"}
+
+
+def test_fact_3_the_iterator_stands_in_the_graph_that_reads_from_it(dumped):
+    for scenario, expected in (("dense", 1), ("custom_loop", 0)):
+        name = [graph[0] for graph in dumped.graphs[scenario]
+                if "initialize" not in graph[0]][0]
+        found = [op for op in dumped.graph(name)[0].ops if op.type == "IteratorV2"]
+        assert len(found) == expected
+        for op in found:
+            assert op.name.startswith("AnonymousIterator")
+
+
+def test_fact_3_the_word_iterator_is_in_train_test_and_dp_init_graphs(dumped):
+    text = {name: file.read_text() for name, file in dumped.build_files().items()}
+    for role in ("train_function", "test_function"):
+        assert any("Iterator" in text[name] for name in text if role in name)
+    assert all("Iterator" in text[name] for name in text if name.startswith("dp_init"))
+
+
+def test_fact_3_later_batches_epochs_and_fits_execute_the_same_function(dumped):
+    graphs = [graph for graph in dumped.graphs["two_fits"] if "train" in graph[0]]
+    assert len(graphs) == 1 and graphs[0][3] == 12
+
+
+def test_fact_3_compile_again_is_a_new_graph_that_counts_from_0(dumped):
+    graphs = [graph for graph in dumped.graphs["compile_again"] if "train" in graph[0]]
+    assert [graph[3] for graph in graphs] == [6, 6]
+    assert len({graph[0] for graph in graphs}) == 2
+    for name, _, _, _ in graphs:
+        assert set(dumped.steps(name)) == {0, 5}
+
+
+def test_fact_3_a_last_partial_batch_makes_no_second_graph_but_a_dynamic_one(observe):
+    seen = observe("retraces").result
+    fitted = [graph for graph in seen["fit"] if "train" in graph[0]]
+    assert len(fitted) == 1 and fitted[0][1] == 6
+    assert seen["static"][fitted[0][0]] is False
+
+
+def test_fact_3_train_on_batch_with_other_shapes_retraces_and_counts_apart(observe):
+    seen = observe("retraces").result
+    # Exact first, then with an open dimension.
+    assert [count for _, count in seen["by_batch"]] == [1, 3]
+    assert [seen["static"][name] for name, _ in seen["by_batch"]] == [True, False]
+
+
+def test_fact_3_run_eagerly_leaves_no_training_graph_and_a_sentence(dumped, undumped):
+    assert dumped.graphs["eager"] == [] and undumped.graphs["eager"] == []
+
+
+@pytest.mark.parametrize("generation, form", [
+    ("new", r"__inference_train_function_\d+"),
+    ("2022", r"__inference_train_function_\d+_{graph_id}"),
+    ("new,names=tf1", r"ge_default_\d{{14}}_{graph_id}")])
+def test_fact_3_graph_names_by_generation(observe, generation, form):
+    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
+    name = seen.result["ge_name"]
+    assert re.fullmatch(form.format(graph_id=seen.result["graph_id"]), name)
+    assert name in seen.models() and name in seen.build_files()
+
+
+@pytest.mark.parametrize("generation, form", [
+    ("new", r"ge_proto_\d{8}_graph_\d+_Build\.txt"), ("2022", r"ge_proto_\d{8}_Build\.txt"),
+    ("old", r"ge_proto_\d{5}_Build\.txt")])
+def test_fact_2_graph_file_names_by_generation(observe, generation, form):
+    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
+    files = list(seen.folder.rglob("ge_proto_*"))
+    assert files and all(re.fullmatch(form, file.name) for file in files)

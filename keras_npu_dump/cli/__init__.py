@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Optional
 from absl import flags as absl_flags
 
 from keras_npu_dump import __version__
-from keras_npu_dump.cli import doctor, reading, running
+from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, running, triaging
 from keras_npu_dump.cli.common import PROGRAM
 from keras_npu_dump.errors import DumpError
 
@@ -45,35 +45,21 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
     commands.required = True
     commands.add_parser("run", help="run an unchanged training script with dump on", add_help=False)
-    collect = _add(commands, "collect", reading.collect,
-                   "find what belongs together, and write the manifest")
-    collect.add_argument("path", metavar="PATH",
-                         help="the dump folder, or any folder below it")
-    collect.add_argument("--graphs", action="append", default=[], metavar="DIR",
-                         help="a folder with graph files; may be repeated")
-    collect.add_argument("--keyword", action="append", default=None, metavar="WORD",
-                         help="search the graphs for this word, as the vendor's procedure does;"
-                         " may be repeated (default: Iterator)")
-    collect.add_argument("--role", metavar="ROLE",
-                         help="only graphs of this role: train, eval, predict, iterator, init")
-    collect.add_argument("--output", metavar="FILE",
-                         help="where the manifest goes (default: manifest.json in the dump folder)")
-    collect.add_argument("--verify", action="store_true", help="open every dump file")
-    collect.add_argument("--budget", type=int, default=20000, metavar="FILES",
-                         help="how many dump files to open otherwise (default: 20000)")
-    doctor.add_arguments(_add(commands, "doctor", doctor.doctor,
-                              "say what this machine would do, and what would make a dump fail"))
-    inspect = _add(commands, "inspect", reading.inspect,
-                   "say what a dump file, csv, graph, mapping or folder is")
-    inspect.add_argument("path", metavar="PATH", help="a file, or a folder of a dump")
-    export = _add(commands, "export", reading.export,
-                  "write dump data or graphs in a form that other tools read")
-    export.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
-    export.add_argument("--to", required=True, metavar="FORMAT", choices=reading.FORMATS,
-                        help="npy, bin (tensors in their original layout) or json (graphs, as"
-                        " atc --mode=5 gives them)")
-    export.add_argument("--output", metavar="DIR",
-                        help="where to (default: PATH_FORMAT beside PATH)")
+    collecting.add_arguments(_add(
+        commands, "collect", collecting.collect,
+        "find what belongs together, and write the manifest"))
+    doctor.add_arguments(_add(
+        commands, "doctor", doctor.doctor,
+        "say what this machine would do, and what would make a dump fail"))
+    inspecting.add_arguments(_add(
+        commands, "inspect", inspecting.inspect,
+        "say what a file is, or which operators and values a run has dumped"))
+    triaging.add_arguments(_add(
+        commands, "triage", triaging.triage,
+        "find the operators where it first goes wrong, and what to dump next"))
+    exporting.add_arguments(_add(
+        commands, "export", exporting.export,
+        "write dump data or graphs in a form that other tools read"))
     return parser
 
 

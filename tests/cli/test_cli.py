@@ -103,8 +103,9 @@ def test_a_run_that_dumped_nothing_says_why(tmp_path, script):
     document = json.loads(done.stdout)
     assert done.returncode == 1
     assert [run["status"] for run in document["runs"] if "status" in run] in ([], ["ended"])
-    problem = document["problems"][0]
-    assert problem["code"] == "not-dumped" and "execut" in problem["message"]
+    problems = {one["code"]: one for one in document["problems"]}
+    assert "step 0 not reached, 0 executions ran" in problems["step-not-reached"]["message"]
+    assert "nothing was trained" in problems["step-not-reached"]["hint"]
 
 
 def test_help_and_version(tmp_path):

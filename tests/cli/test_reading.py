@@ -136,3 +136,33 @@ def test_wrong_usage_is_status_2(tmp_path, arguments):
     done = run(tmp_path, *arguments, check=False)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_inspect_lists_operators_of_a_run(dumped):
+    done = run(dumped.parent, "inspect", "d", "--type", "MatMul", "--step", "5")
+    assert "sequential/dense/MatMul" in done.stdout and "Conv2D" not in done.stdout
+    document = json.loads(run(dumped.parent, "inspect", "d", "--tensor", "sequential/dense/MatMul",
+                              "--step=0:5", "--json").stdout)
+    assert "128" in json.dumps(document)
+
+
+def test_triage_of_a_healthy_training(dumped):
+    done = run(dumped.parent, "triage", "d")
+    assert done.stdout.startswith("healthy")
+    document = json.loads(run(dumped.parent, "triage", "d", "--json").stdout)
+    assert list(document) == ["schema", "verdict", "suspects", "next", "checked"]
+    assert (document["verdict"], document["suspects"]) == ("healthy", [])
+
+
+def test_export_for_the_vendors_comparator(dumped, tmp_path):
+    done = run(tmp_path, "export", dumped, "--to", "msaccucmp", "--output", "out")
+    assert done.stdout.count("msaccucmp.py compare") == 2
+    assert len(list((tmp_path / "out").rglob("graph.json"))) == 1
+
+
+def test_doctor_finds_what_would_make_a_dump_fail(tmp_path):
+    done = run(tmp_path, "doctor", "--json", check=False)
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert "no-device" in json.dumps(document)
+    assert run(tmp_path, "doctor", "--emulate", "--data_dump_min_free_gb=0").returncode == 0

@@ -1,46 +1,24 @@
-"""The commands that read what a training has left: collect, inspect, export."""
+"""keras-npu-dump export: dump data and graphs in forms that other tools read."""
 import argparse
 import dataclasses
 import os
-import sys
 from typing import Any
 
 from keras_npu_dump.cli.common import print_json
 
-FORMATS = ("npy", "bin", "json")
+FORMATS = ("npy", "bin", "json", "msaccucmp")
 MAX_LINES = 20
 
 
-def collect(options: argparse.Namespace) -> int:
-    from keras_npu_dump.collect.collecting import collect as pair
-    from keras_npu_dump.report.manifest_table import print_manifest
-    from keras_npu_dump.report.progress import Progress
-    with Progress() as progress:
-        manifest = pair(
-            options.path, graphs=tuple(options.graphs),
-            keywords=tuple(options.keyword or ("Iterator",)), role=options.role,
-            output=options.output, verify=options.verify, budget=options.budget,
-            progress=progress)
-    if options.json:
-        print_json(manifest.to_json())
-    else:
-        print_manifest(manifest)
-    if manifest.empty:
-        return 2  # nothing here is ours: the path is wrong, not the run
-    return 1 if manifest.errors else 0
-
-
-def inspect(options: argparse.Namespace) -> int:
-    """Describes one file, or counts what is in a folder."""
-    from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
-    from keras_npu_dump.report.inspect_text import as_text
-    describe = inspect_folder if os.path.isdir(options.path) else inspect_file
-    description = describe(options.path)
-    if options.json:
-        print_json(description)
-    else:
-        sys.stdout.write(as_text(description))
-    return 0
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
+    parser.add_argument("--to", required=True, metavar="FORMAT", choices=FORMATS,
+                        help="npy or bin (tensors in their original layout), json (graphs, as atc"
+                        " --mode=5 gives them), msaccucmp (all that the vendor's comparator wants,"
+                        " and its command line)")
+    parser.add_argument("--output", metavar="DIR",
+                        help="where to (default: PATH_FORMAT beside PATH); for msaccucmp also a"
+                        " .tar.gz")
 
 
 def export(options: argparse.Namespace) -> int:
@@ -49,7 +27,10 @@ def export(options: argparse.Namespace) -> int:
     path = os.path.normpath(options.path)
     target = options.output or "%s_%s" % (path, options.to)
     with Progress() as progress:
-        if options.to == "json":
+        if options.to == "msaccucmp":
+            from keras_npu_dump.export.msaccucmp import export_msaccucmp
+            result: Any = export_msaccucmp(path, target, progress=progress)
+        elif options.to == "json":
             from keras_npu_dump.export.graph_json import export_graph_json
             result = export_graph_json(path, target, progress)
         elif options.to == "npy":
@@ -87,14 +68,19 @@ def _origin_formats(path: str) -> Any:
 
 def _print_export(result: Any, target: str) -> None:
     from keras_npu_dump.report.sizes import human_bytes, plural
-    print("%s written (%s), %d there already, from %s read"
-          % (plural(result.written, "file"), human_bytes(result.bytes), result.skipped,
-             plural(result.files, "file")))
-    print("Folder: %s" % target)
+    print("%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
+                                     target))
+    for command in getattr(result, "commands", ()):
+        print("  " + command)
     for title, items in (
-            ("left as bytes, their type has no documented values", result.raw),
-            ("left in the device's layout", result.kept_layout),
-            ("not readable", result.problems)):
+            ("there already", getattr(result, "skipped", 0)),
+            ("passed over, they hold no tensors", result.passed)):
+        if items:
+            print("%s: %s" % (title, plural(items, "file")))
+    for title, items in (
+            ("left as bytes, their type has no documented values", getattr(result, "raw", ())),
+            ("left in the device's layout", getattr(result, "kept_layout", ())),
+            ("problems", result.problems)):
         if items:
             print("%s: %d" % (title, len(items)))
         for item in items[:MAX_LINES]:

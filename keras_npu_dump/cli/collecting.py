@@ -1,0 +1,39 @@
+"""keras-npu-dump collect: find what belongs together, and write the manifest."""
+import argparse
+
+from keras_npu_dump.cli.common import print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="the dump folder, or any folder below it")
+    parser.add_argument("--graphs", action="append", default=[], metavar="DIR",
+                        help="a folder with graph files; may be repeated")
+    parser.add_argument("--keyword", action="append", default=None, metavar="WORD",
+                        help="search the graphs for this word, as the vendor's procedure does;"
+                        " may be repeated (default: Iterator)")
+    parser.add_argument("--role", metavar="ROLE",
+                        help="only graphs of this role: train, eval, predict, iterator, init")
+    parser.add_argument("--output", metavar="FILE",
+                        help="where the manifest goes (default: manifest.json in the dump folder)")
+    parser.add_argument("--verify", action="store_true", help="open every dump file")
+    parser.add_argument("--budget", type=int, default=20000, metavar="FILES",
+                        help="how many dump files to open otherwise (default: 20000)")
+
+
+def collect(options: argparse.Namespace) -> int:
+    from keras_npu_dump.collect.collecting import collect as pair
+    from keras_npu_dump.report.manifest_table import print_manifest
+    from keras_npu_dump.report.progress import Progress
+    with Progress() as progress:
+        manifest = pair(
+            options.path, graphs=tuple(options.graphs),
+            keywords=tuple(options.keyword or ("Iterator",)), role=options.role,
+            output=options.output, verify=options.verify, budget=options.budget,
+            progress=progress)
+    if options.json:
+        print_json(manifest.to_json())
+    else:
+        print_manifest(manifest)
+    if manifest.empty:
+        return 2  # nothing here is ours: the path is wrong, not the run
+    return 1 if manifest.errors else 0

@@ -1,0 +1,57 @@
+"""keras-npu-dump inspect: what a file is, or what a run has dumped."""
+import argparse
+import os
+import sys
+from typing import Any, Union
+
+from keras_npu_dump.cli.common import print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
+    parser.add_argument("--op", metavar="REGEX",
+                        help="only operators whose GE or TensorFlow name matches")
+    parser.add_argument("--type", metavar="TYPE", help="only operators of this type")
+    parser.add_argument("--step", metavar="STEP",
+                        help="a data_index, or epoch:batch, or fit:epoch:batch")
+    parser.add_argument("--rank", metavar="RANK", help="only this rank")
+    parser.add_argument("--role", default="train", metavar="ROLE",
+                        help="graphs of this role, or all (default: train)")
+    parser.add_argument("--tensor", metavar="NAME",
+                        help="one tensor: OPERATOR, OPERATOR:0, OPERATOR:input:1")
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Describes one file, the files of one folder, or the operators of a run."""
+    if os.path.isdir(options.path) and not _holds_dump_files(options.path):
+        from keras_npu_dump.analysis.run import open_run
+        from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
+        from keras_npu_dump.report.progress import Progress
+        with Progress() as progress:
+            description = inspect_run(
+                open_run(options.path, progress=progress), op=options.op, op_type=options.type,
+                step=options.step, rank=rank_of(options.rank), tensor=options.tensor,
+                role=options.role)
+        text = inspect_run_text
+    else:
+        from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
+        from keras_npu_dump.report.inspect_text import as_text as text
+        describe = inspect_folder if os.path.isdir(options.path) else inspect_file
+        description = describe(options.path)
+    if options.json:
+        print_json(description)
+    else:
+        sys.stdout.write(text(description).rstrip("\n") + "\n")
+    return 0
+
+
+def rank_of(text: Any) -> Union[int, str, None]:
+    """A rank as runs name it: a number, or device:<id> where no record tells the rank."""
+    return int(text) if text is not None and text.isdigit() else text
+
+
+def _holds_dump_files(folder: str) -> bool:
+    from keras_npu_dump.formats.names import classify
+    with os.scandir(folder) as entries:
+        return any(entry.is_file() and classify(entry.name) in ("dump", "stats", "overflow")
+                   for entry in entries)

@@ -11,14 +11,14 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Set
 
 from absl import logging
 
 from keras_npu_dump.emulator import small_graphs, watch
 
 _STATE = threading.local()
-_DONE = set()
+_DONE: Set[str] = set()
 
 # Functions that Keras 3 hands to tf.function; the role gives them a name.
 _STEPS = ("one_step_on_data", "multi_step_on_iterator", "one_step_on_data_distributed",
@@ -73,7 +73,7 @@ def _inline_nested(function_class: type) -> None:
         finally:
             _STATE.entered = False
 
-    function_class.__call__ = functools.wraps(original)(call)
+    setattr(function_class, "__call__", functools.wraps(original)(call))  # noqa: B010
 
 
 def _raw(function: Any) -> Callable[..., Any]:

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from absl import logging
 
+from keras_npu_dump.emulator import (
+    arguments,
+    build_graph,
+    graph_files,
+    loops,
+    opinfo,
+    overflow,
+    shapes,
+    writer,
+)
 from keras_npu_dump.emulator import flat as flat_lib
-from keras_npu_dump.emulator import arguments, build_graph, graph_files, loops, opinfo, overflow, shapes
-from keras_npu_dump.emulator import writer
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
-from keras_npu_dump.emulator.twin import Twin
+from keras_npu_dump.emulator.twin import Activation, Twin
 
 
 class Graph:
@@ -56,7 +64,7 @@ class Engine:
     """The graph engine of this process; it exists once, as `ENGINE`."""
 
     def __init__(self):
-        self.session: Optional[Session] = None
+        self._session: Any = None
         self.active = False
         self.graphs: Dict[str, Graph] = {}
         self.order: List[Graph] = []
@@ -67,11 +75,21 @@ class Engine:
         self._lock = threading.RLock()
         self.loop_size = 1
         self._size_graphs = loops.SizeGraphs()
-        self._missing: Optional[set] = None
+        self._missing: Set[str] = set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a session has begun."""
+        return self._session is not None
+
+    @property
+    def session(self) -> Session:
+        """The session; only while `is_open`."""
+        return self._session
 
     def open(self, session: Session) -> None:
         """Starts the session; graphs are watched once the device is the default."""
-        self.session = session
+        self._session = session
         self.folder = graph_files.GraphFolder(session.generation.folder)
         self._missing = set(session.layers) if session.dump else set()
 
@@ -124,13 +142,14 @@ class Engine:
         dumped = self._indices(graph, index)
         if not dumped and not graph.random:
             return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
+        assert graph.plan is not None
         with self._lock:
             if graph.twin is None:
                 graph.twin = Twin(call.context, graph.plan.root, graph.plan)
         outputs, values = graph.twin.run(call.execute)
         if dumped:
             with call.own_work():
-                self._dump(graph, dumped, call, values)
+                self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
 
     def _met_end(self, graph: Graph, index: int) -> None:
@@ -220,27 +239,26 @@ class Engine:
                 logging.warning("emulator: what happens inside %s cannot be dumped (%s).",
                                 node, why)
 
-    def _dump(self, graph: Graph, dumped: Dict[int, int], call: Any, values: List[Any]) -> None:
+    def _dump(self, graph: Graph, plan: Plan, dumped: Dict[int, int], call: Any,
+              activation: Activation) -> None:
         session = self.session
-        activation = graph.twin.unpack(values)
         folders = {number: session.folder(graph.ge_name, graph.model_id, index)
                    for number, index in dumped.items()}
         if graph.loop is not None and graph.loop.sunk:
             rounds = activation.children.get((graph.loop.node, "body"), ())
             loops.check_rounds(graph.name, len(rounds), self.loop_size)
-            loops.write_rounds(folders, graph.loop, graph.plan, activation, call.args,
-                               graph.constants, session)
+            loops.write_rounds(folders, graph.loop, plan, activation, call.args, graph.constants,
+                               session)
             return
         write = overflow.write_execution if session.debug else writer.write_execution
-        write(folders[0], graph.plan, activation, call.args, graph.constants, session,
-              graph.model_id)
+        write(folders[0], plan, activation, call.args, graph.constants, session, graph.model_id)
 
     def close(self) -> None:
         """Ends the session at the end of the process."""
         if self._missing:
             logging.warning("emulator: dump_layer names no operator that ran: %s.",
                             ", ".join(sorted(self._missing)))
-            self._missing = None
+            self._missing = set()
 
 
 ENGINE = Engine()

@@ -56,8 +56,7 @@ class Flat:
         """This graph and all bodies in it, outermost first."""
         yield self
         for body in self.bodies.values():
-            for inner in body.walk():
-                yield inner
+            yield from body.walk()
 
     @property
     def has_v1_control(self) -> bool:
@@ -72,7 +71,7 @@ class Flat:
         call = self.parent.by_name[self.node]
         if self.role not in ("cond", "body"):
             return call.input[index + 1]
-        body = self.parent.bodies[(self.node, "body")]
+        body = self.parent.bodies[(call.name, "body")]
         if body.ret[index] == body.args[index][0]:
             return call.input[index]
         return None
@@ -98,7 +97,7 @@ def body_function(node: Any, role: str) -> Any:
 
 def named_functions(node: Any) -> List[str]:
     """The functions that a node's attributes name."""
-    names = []
+    names: List[str] = []
     for value in node.attr.values():
         names.extend(function.name for function in [value.func] + list(value.list.func)
                      if function.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.flat import Flat
@@ -42,7 +42,7 @@ class Instrumented:
     """
 
     def __init__(self, flat: Flat, wanted: Dict[int, List[Tuple[str, int]]], name: str,
-                 reads: Optional[Dict[int, Sequence[Any]]] = None):
+                 reads: Optional[Mapping[int, Sequence[Any]]] = None):
         self._wanted = wanted
         self._reads = reads or {}
         self._name = name

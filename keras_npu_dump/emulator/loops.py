@@ -9,7 +9,7 @@ known the host runs it as often, and it counts the same. A While beside other wo
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Set
 
 from absl import logging
 
@@ -22,7 +22,7 @@ from keras_npu_dump.emulator.twin import Activation
 from keras_npu_dump.emulator.values import Values
 
 NPU, HOST, BUILTIN = "NPU_LOOP", "HOST_LOOP", "BUILTIN_LOOP"
-_said = set()
+_said: Set[str] = set()
 
 
 class Loop:

@@ -57,6 +57,7 @@ class NpuBaseConfig:
 
     # name -> (default, choices); a class of NpuBaseConfig; a list: deprecated, its choices
     _OPTIONS: Dict[str, Any] = {}
+    _fixed_attrs: List[str]
 
     def __init__(self):
         for name, spec in self._OPTIONS.items():

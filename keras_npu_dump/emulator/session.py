@@ -79,7 +79,7 @@ class Session:
         self.fault = check_options(self.options)
         self.dump = self.fault is None and self.options.get("enable_dump") == "1"
         self.debug = self.fault is None and self.options.get("enable_dump_debug") == "1"
-        self.steps = StepSet.of(self.options.get("dump_step") or None) if self.dump else None
+        self.steps = StepSet.of(self.options.get("dump_step") or None if self.dump else None)
         self.mode = self.options.get("dump_mode", "output")
         self.stats = self.options.get("dump_data") == "stats"
         self.layers = frozenset(self.options.get("dump_layer", "").split())

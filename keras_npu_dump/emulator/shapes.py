@@ -93,7 +93,7 @@ def _infer(flat: Flat, sources: Sequence[Any], lookup: Any, shapes: Shapes,
         for (tensor, _), output in zip(opinfo.outputs(node), outputs):
             shapes[(id(flat), tensor)] = as_tuple(output.shape)
             tensors[tensor] = output
-    for (name, role), body in flat.bodies.items():
+    for (name, _), body in flat.bodies.items():
         node = flat.by_name[name]
         data, _ = flat_lib.split_control(node.input)
         loop = node.op in flat_lib.LOOPS

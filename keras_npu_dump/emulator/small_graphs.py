@@ -79,12 +79,12 @@ def _kind(op: str) -> str:
 
 def variable_name(handle: Any) -> Optional[str]:
     """The name a variable's handle was made with."""
-    return _variable_names.get(getattr(handle, "_id", None))
+    return _variable_names.get(getattr(handle, "_id", -1))
 
 
 def iterator_name(handle: Any) -> str:
     """What the adapter calls the iterator behind a handle."""
-    return _iterator_names.get(getattr(handle, "_id", None), "Iterator")
+    return _iterator_names.get(getattr(handle, "_id", -1), "Iterator")
 
 
 def _make_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:

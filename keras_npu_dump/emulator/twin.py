@@ -50,8 +50,8 @@ class Twin:
         self.name = "__npu_dump_twin_%d" % next(_NUMBERS)
         self._root = root
         self._original = root.definition.signature.name
-        self._parts = Instrumented(root, plan.wanted if plan else {}, self.name,
-                                   plan.reads if plan else {})
+        self._parts = (Instrumented(root, {}, self.name) if plan is None else
+                       Instrumented(root, plan.wanted, self.name, plan.reads))
         for definition in self._parts.definitions:
             context.add_function_def(definition)
         self._first = len(root.ret)

@@ -61,7 +61,7 @@ class Values:
         return as_array(tensor)
 
     def _constant(self, source: Source) -> np.ndarray:
-        if source.key not in self._constants:
+        if source.key not in self._constants and source.flat is not None:
             from tensorflow.python.framework import tensor_util
             node = source.flat.by_name[source.tensor]
             self._constants[source.key] = tensor_util.MakeNdarray(node.attr["value"].tensor)

@@ -206,4 +206,4 @@ def _install_defined() -> bool:
 
 def executing() -> Optional[bool]:
     """Whether executions are being seen; None before the device is open."""
-    return None if ENGINE.session is None else ENGINE.active
+    return ENGINE.active if ENGINE.is_open else None

@@ -90,8 +90,7 @@ class Writer:
     def _inner(self, activation: Activation, node: Any) -> Iterator[Activation]:
         """The runs of a node's bodies."""
         for role in flat_lib.roles(node):
-            for inner in activation.children.get((node.name, role), ()):
-                yield inner
+            yield from activation.children.get((node.name, role), ())
 
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
         self._write(op, self.inputs(op, activation), self.outputs(op, activation))

@@ -222,6 +222,7 @@ def main(folder, dump_path, *names):
         config.dump_mode = "all"
     npu_device.open().as_default()
     import tensorflow as tf
+
     from keras_npu_dump.emulator.engine import ENGINE
     graphs = {}
     for name in names or SCENARIOS:

@@ -53,7 +53,7 @@ def test_training_did_something(undumped, scenario):
 
 def test_the_loss_in_the_dump_is_the_loss_of_a_plain_process(dumped, tmp_path):
     losses = [float.fromhex(text) for text in processes.run_code(PLAIN, tmp_path)]
-    name = [graph[0] for graph in dumped.graphs["conv"] if "train" in graph[0]][0]
+    name = next(graph[0] for graph in dumped.graphs["conv"] if "train" in graph[0])
     for data_index in (0, 5):
         found = operators(dumped.steps(name)[data_index])
         loss_op = [op for op in found if op.endswith(

@@ -11,7 +11,7 @@ from tests.emulator.conftest import inputs, operators, outputs
 
 
 def train_graph(trained, scenario):
-    return [graph for graph in trained.graphs[scenario] if "train_function" in graph[0]][0]
+    return next(graph for graph in trained.graphs[scenario] if "train_function" in graph[0])
 
 
 def test_each_concrete_function_is_a_graph_with_its_own_counter(dumped):

@@ -1,13 +1,14 @@
 """Build graphs as GE writes them (reference, formats 2)."""
 import pytest
 
-from keras_npu_dump.formats import dtypes, graph as graph_lib
+from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats import graph as graph_lib
 from tests.emulator.conftest import operators
 
 
 def main_graph(dumped, scenario):
-    name = [graph[0] for graph in dumped.graphs[scenario] if "train" in graph[0]
-            or "step" in graph[0]][0]
+    name = next(graph[0] for graph in dumped.graphs[scenario] if "train" in graph[0]
+            or "step" in graph[0])
     return name, dumped.graph(name)
 
 
@@ -46,7 +47,7 @@ def test_what_is_a_variable_is_read_by_an_edge(dumped):
     _, graphs = main_graph(dumped, "conv")
     ops = {op.name: op for op in graphs[0].ops}
     assert not any(op.type in ("ReadVariableOp", "NoOp") for op in ops.values())
-    convolution = [op for op in ops.values() if op.type == "Conv2D"][0]
+    convolution = next(op for op in ops.values() if op.type == "Conv2D")
     kernel = ops[graph_lib.split_edge(convolution.inputs[1])[0]]
     assert kernel.type == "Variable" and kernel.name.endswith("/kernel")
     assert kernel.output_descs[0].shape == (3, 3, 3, 4)
@@ -57,7 +58,7 @@ def test_what_is_a_variable_is_read_by_an_edge(dumped):
 
 def test_descriptions_have_dtype_shape_layout_and_origin(dumped):
     _, graphs = main_graph(dumped, "conv")
-    convolution = [op for op in graphs[0].ops if op.type == "Conv2D"][0]
+    convolution = next(op for op in graphs[0].ops if op.type == "Conv2D")
     image, kernel = convolution.input_descs
     assert (image.dtype, image.shape, image.layout) == ("DT_FLOAT", (8, 8, 8, 3), "NHWC")
     assert kernel.layout == "HWCN"
@@ -69,7 +70,7 @@ def test_descriptions_have_dtype_shape_layout_and_origin(dumped):
 
 def test_mixed_precision_shows_in_the_descriptions(dumped):
     _, graphs = main_graph(dumped, "mixed")
-    convolution = [op for op in graphs[0].ops if op.type == "Conv2D"][0]
+    convolution = next(op for op in graphs[0].ops if op.type == "Conv2D")
     assert convolution.output_descs[0].dtype == "DT_FLOAT16"
 
 
@@ -122,7 +123,7 @@ def test_loop_bodies_are_further_graphs_that_their_operator_names(dumped, scenar
 
 def test_attributes_speak_ge_s_language(dumped):
     _, graphs = main_graph(dumped, "dense")
-    product = [op for op in graphs[0].ops if op.type == "MatMul"][0]
+    product = next(op for op in graphs[0].ops if op.type == "MatMul")
     assert product.attr("transpose_a") is False
     kind = product.attr("T")
     assert isinstance(kind, graph_lib.DataType)

@@ -11,7 +11,7 @@ def batch_values(folder):
     if "IteratorGetNext" in found:
         return float(outputs(found["IteratorGetNext"][0])[0][0, 0])
     first = [inputs(records[0])[0] for name, records in found.items() if name.endswith("/MatMul")]
-    return [float(x[0, 0]) for x in first if x.shape == (8, 6)][0]
+    return next(float(x[0, 0]) for x in first if x.shape == (8, 6))
 
 
 def train_graphs(observed):

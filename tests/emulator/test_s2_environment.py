@@ -100,14 +100,14 @@ def test_fact_2_with_a_dump_path_the_build_graph_comes_always_and_with_its_value
 @pytest.mark.parametrize("number, values", [(0, False), (2, True), (3, False)])
 def test_fact_2_constants_keep_their_values_at_level_1_only(observe, number, values):
     seen = observe("environment")
-    path = [made for made in seen.result["made"] if made and "%08d" % number in made[0]][0][0]
+    path = next(made for made in seen.result["made"] if made and "%08d" % number in made[0])[0]
     assert ("data: " in (seen.folder / path).read_text()) is values
 
 
 @pytest.mark.parametrize("number, given", [(0, True), (2, True), (3, False)])
 def test_fact_1_5_levels_1_and_2_hold_the_options(observe, number, given):
     seen = observe("environment")
-    path = [made for made in seen.result["made"] if made and "%08d" % number in made[0]][0][0]
+    path = next(made for made in seen.result["made"] if made and "%08d" % number in made[0])[0]
     assert ("SessionOptions" in (seen.folder / path).read_text()) is given
 
 

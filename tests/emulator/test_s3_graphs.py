@@ -69,8 +69,8 @@ def test_fact_3_a_new_iterator_is_a_dp_init_graph(observe):
 
 def test_fact_3_the_iterator_stands_in_the_graph_that_reads_from_it(dumped):
     for scenario, expected in (("dense", 1), ("custom_loop", 0)):
-        name = [graph[0] for graph in dumped.graphs[scenario]
-                if "initialize" not in graph[0]][0]
+        name = next(graph[0] for graph in dumped.graphs[scenario]
+                if "initialize" not in graph[0])
         found = [op for op in dumped.graph(name)[0].ops if op.type == "IteratorV2"]
         assert len(found) == expected
         for op in found:

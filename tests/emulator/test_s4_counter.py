@@ -45,7 +45,7 @@ def test_fact_4_a_new_loop_size_runs_two_graphs_of_the_adapter(observe):
 
 
 def test_fact_4_steps_per_execution_counts_executions(dumped):
-    name, _, _, count = [graph for graph in dumped.graphs["two_steps"] if "train" in graph[0]][0]
+    name, _, _, count = next(graph for graph in dumped.graphs["two_steps"] if "train" in graph[0])
     assert count == 8  # 7 batches in 4 executions, twice
     found = operators(dumped.steps(name)[0])
     layer = [op for op in found if op.endswith("/MatMul") and "gradient" not in op

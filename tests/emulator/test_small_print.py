@@ -31,7 +31,7 @@ def test_a_layer_that_does_not_exist_is_said_when_the_process_ends(observe):
 
 def test_dump_mode_output_leaves_outputs_only(observe):
     seen = observe("every_step")
-    name = [name for name, _ in seen.result if "train" in name][0]
+    name = next(name for name, _ in seen.result if "train" in name)
     for records in operators(only_step(seen, name)).values():
         assert {entry.kind for entry in records[0][0].entries} == {"output"}
 
@@ -39,7 +39,7 @@ def test_dump_mode_output_leaves_outputs_only(observe):
 def test_names_are_sanitised_and_the_header_has_the_true_name(observe):
     seen = observe("long_names")
     folder = only_step(seen, seen.result[0][0])
-    file = [file for file in tree.list_files(str(folder)) if file.name.startswith("AddV2.")][0]
+    file = next(file for file in tree.list_files(str(folder)) if file.name.startswith("AddV2."))
     assert file.dump.op_name == "x_y"
     assert tensor.read_header(str(folder / file.name)).op_name == "x.y"
 
@@ -49,7 +49,7 @@ def test_a_name_over_255_bytes_becomes_digits_with_a_line_in_mapping_csv(observe
     folder = only_step(seen, seen.result[0][0])
     known = mapping.read_mapping(str(folder))
     assert len(known) == 1
-    digits, long_name = list(known.items())[0]
+    digits, long_name = next(iter(known.items()))
     assert digits.isdigit() and len(long_name) > 255 and long_name.startswith("Mul.")
     header = tensor.read_header(str(folder / digits))
     assert header.op_name.endswith("/long") and "b.c" in header.op_name
@@ -124,7 +124,7 @@ def test_the_kernel_dialect_of_statistics(observe):
 
 def test_time_stamps_rise_within_a_process(dumped):
     for scenario in ("lstm", "two_steps"):
-        name = [graph[0] for graph in dumped.graphs[scenario] if "train" in graph[0]][0]
+        name = next(graph[0] for graph in dumped.graphs[scenario] if "train" in graph[0])
         stamps = [file.dump.timestamp for folder in dumped.steps(name).values()
                   for file in tree.list_files(str(folder))]
         assert len(set(stamps)) == len(stamps)
@@ -134,7 +134,7 @@ def test_time_stamps_rise_within_a_process(dumped):
 def test_a_wrong_generation_is_refused_with_what_there_is():
     from keras_npu_dump.emulator import generation
     from keras_npu_dump.errors import ConfigError
-    with pytest.raises(ConfigError, match="names=function|suffix|tf1"):
+    with pytest.raises(ConfigError, match=r"names=function\|suffix\|tf1"):
         generation.parse("new,names=x")
     with pytest.raises(ConfigError, match="2022, new, old"):
         generation.parse("newest")

@@ -136,9 +136,9 @@ def test_many_operators_were_recomputed(checked):
 
 
 def test_a_cast_keeps_its_values(dumped):
-    name = [graph[0] for graph in dumped.graphs["mixed"] if "train" in graph[0]][0]
+    name = next(graph[0] for graph in dumped.graphs["mixed"] if "train" in graph[0])
     casts = 0
-    for op_name, records in operators(dumped.steps(name)[5]).items():
+    for records in operators(dumped.steps(name)[5]).values():
         for record in records:
             if record[0].op_name.rpartition("/")[2].startswith("Cast"):
                 (source,), (target,) = inputs(record), outputs(record)
@@ -148,8 +148,8 @@ def test_a_cast_keeps_its_values(dumped):
 
 
 def update_records(dumped, scenario, data_index):
-    name = [graph[0] for graph in dumped.graphs[scenario] if "train" in graph[0]
-            or "step" in graph[0]][0]
+    name = next(graph[0] for graph in dumped.graphs[scenario] if "train" in graph[0]
+            or "step" in graph[0])
     known = {op.name: op.type for graph in dumped.graph(name) for op in graph.ops}
     for op_name, records in operators(dumped.steps(name)[data_index]).items():
         for record in records:

@@ -1,0 +1,178 @@
+"""Further things for observe.py: bodies, nesting, and what is hard about functions."""
+import collections
+import os
+
+import numpy as np
+
+
+def _opened(folder, **options):
+    from tests.emulator import observe
+    if os.environ.get("OBSERVE_DUMP") == "no":
+        return observe.opened()
+    return observe.opened(**observe.dump_options(folder, **dict(dict(dump_step="1"), **options)))
+
+
+def _engine():
+    from tests.emulator import observe
+    return observe.engine()
+
+
+def _number(tensor):
+    return float(np.sum(tensor.numpy())).hex()
+
+
+def bodies(folder):
+    """cond, switch_case, map_fn, loops in loops: executions 0, 1, 2; 1 is dumped."""
+    _, tf = _opened(folder)
+    x = tf.constant(np.random.RandomState(0).randn(4, 3).astype("float32"))
+    seen = {}
+
+    @tf.function
+    def branch(flag):
+        return tf.cond(flag, lambda: tf.multiply(x, 2.0, name="taken"),
+                       lambda: tf.subtract(x, 1.0, name="other"))
+
+    seen["branch"] = [_number(branch(tf.constant(flag))) for flag in (False, True, False)]
+
+    @tf.function
+    def case(index):
+        return tf.switch_case(index, [lambda: tf.multiply(x, 2.0, name="first"),
+                                      lambda: tf.nn.dropout(x, 0.5, name="second"),
+                                      lambda: tf.subtract(x, 1.0, name="third")])
+
+    seen["case"] = [_number(case(tf.constant(index))) for index in (0, 1, 1, 2)]
+
+    @tf.function
+    def nested(count):
+        total = tf.constant(0.0)
+        for i in tf.range(count):
+            for j in tf.range(i):
+                if j % 2 == 0:
+                    total = tf.add(total, tf.cast(i * 10 + j, tf.float32), name="even")
+                else:
+                    total = tf.subtract(total, 1.0, name="odd")
+        return total
+
+    seen["nested"] = [_number(nested(tf.constant(count))) for count in (2, 4, 3)]
+
+    @tf.function
+    def mapped(values):
+        return tf.map_fn(lambda row: tf.reduce_max(row, name="largest"), values)
+
+    seen["mapped"] = [_number(mapped(x + index)) for index in range(3)]
+    seen["names"] = [graph.name for graph in _engine().order]
+    return seen
+
+
+def functions(folder):
+    """Functions made before the device, with XLA, with a tape outside, methods, errors."""
+    import tensorflow as tf
+
+    @tf.function(jit_compile=True)
+    def compiled(x):
+        return tf.reduce_sum(tf.nn.softmax(x * 3.3 + 0.1) * tf.sin(x))
+
+    _, tf = _opened(folder)
+    x = tf.constant(np.random.RandomState(0).randn(64, 33).astype("float32"))
+    seen = {"xla": [_number(compiled(x)) for _ in range(3)]}
+
+    weight = tf.Variable(np.random.RandomState(1).randn(33, 7).astype("float32"))
+
+    @tf.function
+    def outcome(x):
+        return tf.reduce_mean(tf.nn.dropout(tf.tanh(x @ weight), 0.3))
+
+    seen["tape"] = []
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            loss = outcome(x)
+        weight.assign_sub(tape.gradient(loss, weight))
+        seen["tape"].append(_number(loss))
+    seen["tape"].append(_number(weight))
+
+    class Nested(tf.Module):
+        @tf.function
+        def inner(self, x):
+            if tf.reduce_sum(x) > 0:  # autograph's work
+                return x * 2
+            return x * 3
+
+        @tf.function
+        def outer(self, x):
+            return self.inner(x) + 1
+
+    module = Nested()
+    seen["method"] = [_number(module.outer(x)) for _ in range(2)]
+    seen["flat"] = not any("inner" in name for name in
+                           (node.op for node in _definition(tf, module.outer, x).node_def))
+
+    @tf.function
+    def guarded(x):
+        tf.debugging.assert_less(x, 1.0)
+        return x * 2
+
+    guarded(tf.constant(0.0))
+    try:
+        guarded(tf.constant(2.0))
+    except tf.errors.InvalidArgumentError as error:
+        seen["error"] = [type(error).__name__, "twin" in str(error), "guarded" in str(error)
+                         or "assert_less" in str(error)]
+    seen["after error"] = _number(guarded(tf.constant(0.5)))
+
+    @tf.function
+    def switched(x):
+        off, on = tf.raw_ops.Switch(data=x, pred=tf.reduce_sum(x) > 0)
+        return tf.raw_ops.Merge(inputs=[off * 3, on * 2]).output
+
+    seen["v1"] = [_number(switched(x)) for _ in range(3)]
+    seen["counts"] = {graph.name: graph.count for graph in _engine().order}
+    return seen
+
+
+def _definition(tf, function, *args):
+    from tensorflow.python.eager import context
+    name = function.get_concrete_function(*args).name
+    return context.context().get_function_def(
+        name.decode() if isinstance(name, bytes) else name)
+
+
+def threads(folder):
+    """One function called by several threads at once."""
+    import threading
+    _, tf = _opened(folder, dump_step="0-999", dump_mode="output")
+    step = tf.function(lambda x: x * 2.0)
+    step(tf.constant(1.0))
+    workers = [threading.Thread(target=lambda: [step(tf.constant(1.0)) for _ in range(20)])
+               for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return [[graph.name, graph.count] for graph in _engine().order]
+
+
+def callbacks(folder):
+    """Op callbacks count the same executions; nothing is dumped."""
+    from tests.emulator import nets, observe
+    _, tf = observe.opened()
+    from tensorflow.python.framework import op_callbacks
+    seen = collections.Counter()
+
+    def note(op_type, inputs, attrs, outputs, op_name=None, graph=None):
+        if graph is None:
+            seen[op_type if isinstance(op_type, str) else op_type.decode()] += 1
+
+    op_callbacks.add_op_callback(note)
+    before = len(_engine().small)
+    nets.validation(tf)
+    nets.on_batch(tf)
+    nets.custom_loop(tf)
+    nets.generator(tf)
+    op_callbacks.remove_op_callback(note)
+    small = collections.Counter(name.rpartition("_")[0] if "Op_" in name else "MakeIterator"
+                                for name, _, _ in _engine().small[before:])
+    return {"functions": {graph.name: [graph.count, seen[graph.name]]
+                          for graph in _engine().order},
+            "unknown": [name for name in seen if name.startswith("__inference")
+                        and name not in _engine().graphs],
+            "small": {name: [count, seen[name]] for name, count in small.items()}}

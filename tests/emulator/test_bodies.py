@@ -1,0 +1,91 @@
+"""What happens inside branches and loops, and functions that are hard to watch."""
+import pytest
+
+from tests.emulator.conftest import inputs, operators, outputs
+
+
+def step_of(seen, part):
+    name = next(name for name in seen.result["names"] if "_%s_" % part in name)
+    return operators(seen.steps(name)[1])
+
+
+@pytest.mark.parametrize("what", ["bodies", "functions"])
+def test_results_are_bit_equal_with_and_without_dump(observe, what):
+    with_dump, without = observe(what), observe(what, OBSERVE_DUMP="no")
+    for key in set(with_dump.result) - {"names", "counts"}:
+        assert with_dump.result[key] == without.result[key], key
+
+
+def test_only_the_branch_taken_leaves_files(observe):
+    found = step_of(observe("bodies"), "branch")
+    assert any("taken" in name for name in found)
+    assert not any("other" in name for name in found)
+
+
+def test_the_branch_of_a_switch_case_leaves_files(observe):
+    found = step_of(observe("bodies"), "case")
+    assert any("dropout" in name or "second" in name for name in found)
+    assert not any("first" in name or "third" in name for name in found)
+
+
+def test_a_branch_in_a_loop_in_a_loop_leaves_one_file_per_round_in_order(observe):
+    found = step_of(observe("bodies"), "nested")
+    even = next(records for name, records in found.items() if name.endswith("even"))
+    odd = next(records for name, records in found.items() if name.endswith("odd"))
+    # Rounds (i, j) with j < i < 4; j = 0 and 2 are even.
+    assert [float(inputs(record)[1]) for record in even] == [10.0, 20.0, 30.0, 32.0]
+    assert len(odd) == 2
+    everything = sorted(even + odd, key=lambda record: record[0].dump_time)
+    totals = [float(outputs(record)[0]) for record in everything]
+    assert totals == [10.0, 30.0, 29.0, 59.0, 58.0, 90.0]
+
+
+def test_map_fn_leaves_one_file_per_element(observe):
+    found = step_of(observe("bodies"), "mapped")
+    rows = next(records for name, records in found.items() if name.endswith("largest"))
+    assert len(rows) == 4
+    assert all(float(outputs(record)[0]) == inputs(record)[0].max() for record in rows)
+
+
+def test_a_nested_function_is_inlined_while_tracing_autograph_included(observe):
+    assert observe("functions").result["flat"] is True
+
+
+def test_an_error_inside_keeps_its_type_and_names_the_user_s_function(observe):
+    assert observe("functions").result["error"] == ["InvalidArgumentError", False, True]
+
+
+def test_control_flow_of_tf1_is_reported_and_not_dumped(observe):
+    seen = observe("functions")
+    assert "TF1 control flow" in seen.stderr
+    name = next(name for name in seen.result["counts"] if "switched" in name)
+    assert seen.result["counts"][name] == 3 and not seen.steps(name)
+    assert name in seen.build_files()
+    assert {"Switch", "Merge"} <= {op.type for op in seen.build_files()[name][0].ops}
+
+
+def test_forward_and_backward_of_a_tape_outside_are_graphs_of_their_own(observe):
+    counts = observe("functions").result["counts"]
+    assert [count for name, count in counts.items() if "forward" in name] == [3]
+    assert [count for name, count in counts.items() if "backward" in name] == [3]
+
+
+def test_threads_are_counted_and_dumped_each_once(observe):
+    seen = observe("threads")
+    (name, count), = seen.result
+    assert count == 81
+    assert sorted(seen.steps(name)) == list(range(81))
+    for folder in seen.steps(name).values():
+        assert all(len(records) == 1 for records in operators(folder).values())
+
+
+def test_op_callbacks_count_the_same_executions(observe):
+    seen = observe("callbacks").result
+    assert len(seen["functions"]) >= 8 and not seen["unknown"]
+    for name, (counted, called) in seen["functions"].items():
+        # A call that meets the end of the data counts, and has no callback.
+        ends = counted - called
+        assert ends == 0 or (name == list(seen["functions"])[-1] and ends in (1, 2)), name
+    assert set(seen["small"]) >= {"AssignVariableOp", "ReadVariableOp", "MakeIterator"}
+    for name, (counted, called) in seen["small"].items():
+        assert counted == called, name

@@ -56,7 +56,8 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
 def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
     cluster = distributed.read()
     config = _with_script(module, config, who)
-    asked = config.at(absolute(config.dump_path))
+    said = config.dump_path
+    asked = config.at(absolute(said))
     config = distributed.for_this_rank(asked, cluster)
     if not config.is_off:
         guards.check_free_space(config.dump_path, config.min_free_gb)
@@ -69,7 +70,7 @@ def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
                         " %s", cluster.rank, dump_path)
     else:
         _tell(config)
-    capture = Capture(module, config, cluster, asked)
+    capture = Capture(module, config, cluster, asked, said)
     device.watch_open(module, capture.before_open, capture.after_open)
     return capture
 
@@ -111,7 +112,10 @@ def _tell(config: DumpConfig) -> None:
 
 
 def _attach(module: Any, config: DumpConfig, who: str) -> Capture:
-    held = _held(device.read_options(module))
+    held = device.read_options(module)
+    said = held["dump_path"] or config.dump_path
+    if held["dump_path"]:
+        held["dump_path"] = absolute(held["dump_path"])
     cluster = distributed.read()
     asked = config.at(absolute(config.dump_path))
     wanted = distributed.for_this_rank(asked, cluster)
@@ -124,7 +128,7 @@ def _attach(module: Any, config: DumpConfig, who: str) -> Capture:
             "npu_device was opened without dump, so nothing will be dumped. Make %s before"
             " npu_device.open(), or run the script with `keras-npu-dump run`.", who)
     dump_path = prepare_dump_path(adopted.dump_path)
-    capture = Capture(module, adopted.at(dump_path), cluster, asked)
+    capture = Capture(module, adopted.at(dump_path), cluster, asked, said)
     if not adopted.is_off:
         environment.set_graph_environment(adopted, dump_path)
         for _, text in guards.warnings_of(dump_path):
@@ -136,12 +140,6 @@ def _attach(module: Any, config: DumpConfig, who: str) -> Capture:
 
 def absolute(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))
-
-
-def _held(options: Dict[str, Optional[str]]) -> Dict[str, Optional[str]]:
-    if options["dump_path"]:
-        options["dump_path"] = absolute(options["dump_path"])
-    return options
 
 
 def _differing(config: DumpConfig, held: Dict[str, Optional[str]]) -> List[str]:
@@ -178,7 +176,9 @@ def _swap_text(fields: List[str], wanted: Dict[str, Any], held: Dict[str, Any], 
 
 
 def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> None:
-    wanted = config.at(absolute(config.dump_path))
+    # Scripts change the folder between apply and the callback; the same words mean the same.
+    same = config.dump_path == capture.said_path
+    wanted = config.at(capture.asked.dump_path if same else absolute(config.dump_path))
     held: Dict[str, Any] = dict.fromkeys(device.NPU_DEFAULTS)
     held.update({name: device.option_text(value)
                  for name, value in capture.asked.npu_options().items()})

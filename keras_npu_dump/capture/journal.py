@@ -16,6 +16,8 @@ from absl import logging
 from keras_npu_dump.steps import StepSet
 
 NEVER = float("inf")
+# Bytes that wait for a full disk to get room; what comes after them is lost.
+_MAX_PENDING = 1 << 20
 
 
 class Section:
@@ -59,24 +61,31 @@ class Journal:
         self.fits = 0
         self._steps = steps
         self._descriptor: Optional[int] = None
+        self._pending = bytearray()
         self._failed = False
         self._lock = threading.Lock()
 
     def write(self, event: str, **fields: Any) -> None:
         line = json.dumps(dict({"event": event}, **fields)) + "\n"
         with self._lock:
-            if self._failed:
-                return
+            self._pending += line.encode()
             try:
-                if self._descriptor is None:
-                    self._descriptor = os.open(
-                        self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-                # One write of one line: a crash leaves whole lines, and at most one torn.
-                os.write(self._descriptor, line.encode())
+                self._flush()
             except OSError as error:
-                # The training matters more than its record.
+                # The training matters more than its record; a full disk may get room again.
+                if not self._failed:
+                    logging.warning("The journal of iterations cannot be written, training goes"
+                                    " on: %s", error)
                 self._failed = True
-                logging.warning("The journal of iterations ends here, training goes on: %s", error)
+                del self._pending[_MAX_PENDING:]
+
+    def _flush(self) -> None:
+        """Writes what is waiting. One write of whole lines: a crash leaves at most one torn."""
+        if self._descriptor is None:
+            self._descriptor = os.open(
+                self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        while self._pending:
+            del self._pending[:os.write(self._descriptor, self._pending)]
 
     def next_wanted(self, index: int) -> Any:
         found = None if self._steps is None else self._steps.next_from(index)
@@ -149,6 +158,8 @@ class Journal:
         self.counts(final=False)
 
     def close(self) -> None:
+        """Notes the final counts."""
+        self.counts(final=True)
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)

@@ -96,8 +96,7 @@ def predict(calls: int, index: int, size: LoopSize, batches: int) -> Prediction:
         return Prediction(index, 1, batches, "%d batches in one execution: that many from here"
                           % batches)
     reason = ("NPU_LOOP_SIZE=%d: each batch has an index of its own where the training function"
-              " returns nothing; where it returns something the call has one, the number of calls"
-              " before it (%d)" % (rounds, calls))
+              " returns nothing; where it returns something, each call of it has one" % rounds)
     if batches != rounds:
         reason += "; the call trains %d batches, the device makes %d rounds" % (batches, rounds)
     if size.changed:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import weakref
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from absl import logging
 
@@ -38,6 +38,7 @@ class Capture:
       config: what this process dumps.
       cluster: which of several processes it is.
       asked: what all ranks were asked for; another callback may ask for the same.
+      said_path: the dump folder in the words of who asked, before it was made absolute.
 
     Attributes:
       faces: names of the classes that were made for it, such as NpuDumpCallback.
@@ -48,10 +49,11 @@ class Capture:
     """
 
     def __init__(self, module: Any, config: DumpConfig, cluster: distributed.Cluster,
-                 asked: DumpConfig):
+                 asked: DumpConfig, said_path: str):
         self.module = module
         self.config = config
         self.asked = asked
+        self.said_path = said_path
         self.cluster = cluster
         self.dump_path = config.dump_path
         self.pid = os.getpid()
@@ -198,19 +200,24 @@ class Capture:
         self.closed = True
         if self._watcher is not None:
             self._watcher.stop()
+        # The training has ended well; its end must not become a traceback.
+        self._try(self.journal.close)
+        self._try(lambda: self.record.end(self.status))
+        if self.config.is_off:
+            return
+        for line in remarks.of_the_end(self):
+            logging.warning("%s", line)
+        if self.config.collect:
+            self._try(self._collect_last)
+
+    def _try(self, action: Callable[[], None]) -> None:
         try:
-            self.journal.counts(final=True)
-            self.journal.close()
-            self.record.end(self.status)
-            if self.config.is_off:
-                return
-            for line in remarks.of_the_end(self):
-                logging.warning("%s", line)
-            if self.config.collect:
-                self.final = self.collect()
+            action()
         except (OSError, DumpError) as error:
-            # The training has ended well; its end must not become a traceback.
             logging.warning("The records of this run are not complete: %s", error)
+
+    def _collect_last(self) -> None:
+        self.final = self.collect()
 
 
 def _plain(config: DumpConfig) -> Dict[str, Any]:

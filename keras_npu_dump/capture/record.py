@@ -66,10 +66,14 @@ class RunRecord:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         path = os.path.join(self.folder, "run.json")
         descriptor = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(self.fields, file, indent=1)
-            file.write("\n")
-        os.replace(path + ".part", path)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(self.fields, file, indent=1)
+                file.write("\n")
+            os.replace(path + ".part", path)
+        except OSError:
+            os.unlink(path + ".part")
+            raise
 
     def add_model(self, name: str, layers: Any) -> None:
         model = {"model": name, "layers": list(layers)}

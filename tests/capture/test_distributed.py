@@ -1,0 +1,74 @@
+"""Is this process's place in a job read as npu_device reads it?"""
+import pytest
+
+from keras_npu_dump.capture import distributed
+from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.errors import ConfigError
+
+
+def read(tmp_path=None, **values):
+    if tmp_path is not None:
+        (tmp_path / "table.json").write_text("{}")
+        values["RANK_TABLE_FILE"] = str(tmp_path / "table.json")
+    return distributed.read(values)
+
+
+def test_alone():
+    assert read() == (0, 1, False, 0, [])
+
+
+def test_a_rank_of_a_table(tmp_path):
+    found = read(tmp_path, RANK_SIZE="8", RANK_ID="7", ASCEND_DEVICE_ID="3")
+    assert found == (7, 8, True, 3, [])
+
+
+def test_a_rank_that_only_hccl_knows():
+    found = read(CM_CHIEF_IP="10.0.0.1", CM_CHIEF_PORT="60001", CM_CHIEF_DEVICE="0",
+                 CM_WORKER_SIZE="2")
+    assert (found.rank, found.size, found.problems) == (None, 2, [])
+
+    class Handle:
+        worker_id = 1
+    assert distributed.rank_after_open(Handle(), found) == 1
+    assert distributed.rank_after_open(None, found) == 0
+    assert distributed.rank_after_open(Handle(), read(RANK_ID="4")) == 4
+
+
+@pytest.mark.parametrize("values, part", [
+    ({"RANK_SIZE": "2", "CM_WORKER_SIZE": "2"}, "both set"),
+    ({"RANK_SIZE": "2"}, "neither"),
+    ({"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x", "CM_CHIEF_IP": "1"}, "both"),
+    ({"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x"}, "without RANK_ID"),
+    ({"RANK_SIZE": "2", "RANK_TABLE_FILE": "/missing/table", "RANK_ID": "0"}, "is no file"),
+    ({"CM_WORKER_SIZE": "2", "CM_CHIEF_IP": "1"}, "CM_CHIEF_PORT"),
+    ({"RANK_SIZE": "2", "RANK_ID": "2"}, "0 to 1"),
+    ({"ASCEND_DEVICE_ID": ""}, "not a number"),
+    ({"RANK_SIZE": "two"}, "not a number"),
+])
+def test_what_npu_device_will_refuse(values, part):
+    assert any(part in text for text in read(**values).problems)
+
+
+def test_an_empty_rank_is_none():
+    assert read(RANK_ID="").rank == 0
+
+
+@pytest.mark.parametrize("ranks, dumps", [(None, True), ("0,1", True), ([1], True), ("0", False)])
+def test_which_ranks_dump(tmp_path, ranks, dumps):
+    config = DumpConfig(ranks=ranks)
+    found = distributed.for_this_rank(config, read(tmp_path, RANK_SIZE="2", RANK_ID="1"))
+    assert found.is_off is not dumps
+    assert found.dump_path == config.dump_path and found.graph is True
+
+
+def test_without_a_size_no_rank_is_judged():
+    assert distributed.for_this_rank(DumpConfig(ranks=[7]), read(RANK_ID="7")).is_off is False
+
+
+@pytest.mark.parametrize("values, part", [
+    ({"RANK_SIZE": "2", "RANK_ID": "0"}, "from 0 to 1"),
+    ({"CM_WORKER_SIZE": "9", "CM_CHIEF_IP": "1"}, "RANK_ID"),
+])
+def test_ranks_that_cannot_be_or_are_not_known(values, part):
+    with pytest.raises(ConfigError, match=part):
+        distributed.for_this_rank(DumpConfig(ranks=[7, 8]), read(**values))

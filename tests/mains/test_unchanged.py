@@ -1,0 +1,127 @@
+"""Do mains that know nothing of us work under `keras-npu-dump run`, or are told what to change?"""
+import json
+import pathlib
+
+import pytest
+
+from tests.mains.running import GREPPED, codes, manifest, run_main, trained
+
+FIRST = (0, (0, 0, 0))
+
+
+def test_argparse_at_import_strict_with_the_shells_empty_arguments(tmp_path):
+    done = run_main(tmp_path, "argparse_at_import.py", "--data_dump_flag=False",
+                    "--data_dump_path=", "--over_dump=False", "--over_dump_path=", "--epochs=2",
+                    options=["--data_dump_step=0|11"], env={"EXCEPTION_DUMP": "1"})
+    assert trained(manifest(tmp_path)) == [[FIRST, (11, (0, 1, 5))]]
+    assert "enable_exception_dump = 1" in done.stderr
+    own = done.stdout.splitlines()[:2]
+    assert all(line.startswith("step: 5 loss:") for line in own)
+    # The rest is our table, in which users' greps find nothing but in names of files.
+    rest = [word for line in done.stdout.splitlines()[2:] for word in line.split()
+            if "/" not in word and "_" not in word]
+    assert not GREPPED.search(" ".join(rest))
+
+
+def test_what_the_script_itself_sets_is_used_where_run_says_nothing(tmp_path):
+    run_main(tmp_path, "argparse_at_import.py", "--data_dump_flag=True", "--data_dump_step=2|4",
+             "--data_dump_path=own", options=["--data_dump_path="])
+    document = manifest(tmp_path, "own")
+    assert trained(document) == [[(2, (0, 0, 2)), (4, (0, 0, 4))]]
+    assert document["runs"][0]["options"]["dump_step"] == "2|4"
+
+
+@pytest.mark.parametrize("arguments, parts", [
+    (["--data_dump_flag=True", "--data_dump_step=2", "--data_dump_path=own"],
+     ["dump_path is 'own'", "dump_step is '2'", "'7'", "one place only"]),
+    (["--data_dump_flag=True", "--over_dump=True"], ["enable_dump and enable_dump_debug", "one"]),
+])
+def test_a_conflict_is_told_before_anything_trains(tmp_path, arguments, parts):
+    options = ["--data_dump_step=7"] if "own" in arguments[-1] else ["--data_dump_path="]
+    done = run_main(tmp_path, "argparse_at_import.py", *arguments, options=options, status=2)
+    for part in parts:
+        assert part in done.stderr
+    assert "Traceback" not in done.stderr and done.stdout == ""
+
+
+def test_absl_under_app_run_and_its_own_status(tmp_path):
+    done = run_main(tmp_path, "absl_unchanged.py", "--status=7", "--data_dump_path=",
+                    "--data_dump_flag=False", status=7)
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+    assert "arguments [] flag False" in done.stdout
+
+
+def test_flags_of_tf_compat_v1_read_at_import(tmp_path):
+    done = run_main(tmp_path, "compat_flags.py", "--batches=3")
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+    assert "batches 3" in done.stdout
+
+
+def test_arguments_from_a_config_module(tmp_path):
+    done = run_main(tmp_path, "yolo.py", "--data_dump_flag=True")
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+    assert "flag True" in done.stdout
+
+
+def test_a_device_opened_at_import_before_the_flags(tmp_path):
+    done = run_main(tmp_path, "sknet.py", "--data_dump_flag=True", "--data_dump_step=3",
+                    options=["--data_dump_step=0|5"])
+    assert trained(manifest(tmp_path)) == [[FIRST, (5, (0, 0, 5))]]
+    assert "dump_step = '3' has no effect" in done.stderr
+
+
+def test_a_main_that_knows_no_device_and_has_a_smaller_last_batch(tmp_path):
+    done = run_main(tmp_path, "plain_keras.py", options=["--data_dump_step=0|11"],
+                    env={"AOE_MODE": "2"})
+    document = manifest(tmp_path)
+    assert trained(document) == [[FIRST, (11, (0, 1, 5))]]
+    assert "AOE_MODE=2" in done.stderr
+    assert document["runs"][0]["environment"]["AOE_MODE"] == "2"
+
+
+def test_a_custom_loop_is_dumped_and_told_how_to_tie_its_batches(tmp_path):
+    done = run_main(tmp_path, "custom_loop.py", options=["--data_dump_step=0|5"])
+    assert trained(manifest(tmp_path)) == [[(0, None), (5, None)]]
+    assert "DumpSession" in done.stderr
+
+
+def test_three_models_and_five_fits(tmp_path):
+    run_main(tmp_path, "several_models.py", options=["--data_dump_step=0|5|9"])
+    pairs = trained(manifest(tmp_path))
+    teacher, student, scratch, again = pairs[:4]
+    assert teacher[:3] == [FIRST, (5, (0, 1, 0)), (9, (0, 1, 4))]
+    assert student == [(0, (1, 0, 0)), (5, (1, 0, 5))]
+    assert scratch == [(0, (2, 0, 0)), (5, (2, 0, 5))]
+    assert again == [(0, (3, 0, 0)), (5, (3, 0, 5))]  # compiled again: counted from 0
+
+
+def test_train_on_batch_before_between_and_inside_fits(tmp_path):
+    run_main(tmp_path, "on_batch.py", "--first", "--inside", options=["--data_dump_step=0-27"])
+    document = manifest(tmp_path)
+    fitted = [pair for pair in trained(document) if len(pair) > 4]
+    steps = {iteration: index for pair in fitted for index, iteration in pair if iteration}
+    if len(trained(document)) == 1:
+        # Keras 2: one function for both. Its counter is seen through the optimizer's.
+        assert [steps[(fit, 0, 0)] for fit in range(4)] == [1, 9, 15, 22]
+        assert [steps[(fit, 0, 5)] for fit in (0, 1, 3)] == [6, 14, 27]
+        assert [step for step in fitted[0] if step[1] is None] == [
+            (index, None) for index in (0, 7, 8, 21)]
+        assert "index-uncertain" in codes(document, "warning")
+    else:
+        # Keras 3: train_on_batch is another function and disturbs nothing.
+        assert [steps[(fit, 0, 5)] for fit in range(4)] == [5, 11, 17, 23]
+
+
+@pytest.mark.parametrize("how, status", [
+    ("exit", 7), ("error", 1), ("SIGTERM", 143), ("SIGINT", 130)])
+def test_an_interrupted_run_leaves_journal_and_manifest(tmp_path, how, status):
+    done = run_main(tmp_path, "interrupted.py", how, options=["--data_dump_step=0|9"],
+                    status=status)
+    document = manifest(tmp_path)
+    assert trained(document) == [[FIRST, (9, (1, 0, 3))]]
+    assert document["runs"][0]["ended"]
+    record = json.loads(next(pathlib.Path(tmp_path).glob("d/runs/*/run.json")).read_text())
+    assert record["status"] == "failed"
+    assert "not reached" not in done.stdout
+    assert ("Traceback" in done.stderr) == (how in ("error", "SIGINT"))
+    assert "fit_patch" not in done.stderr  # the script's own frames only

@@ -5,8 +5,8 @@ import os
 import time
 from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
-from keras_npu_dump.collect.build_graph import Body
-from keras_npu_dump.collect.headers import Content, read_content
+from keras_npu_dump.collect.body import Body
+from keras_npu_dump.collect.headers import Content, SoundCheck, read_content
 from keras_npu_dump.collect.pairing import Match, Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.rules_content import dump_options
@@ -37,15 +37,14 @@ def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Pr
     step = 1 if budget is None or total <= budget else -(-total // max(budget, 1))
     opened = 0
     turn = 0
+    check = SoundCheck()
     for session, folder, positions in work:
         # The stride runs on from folder to folder, so that of a repeated step
         # not always the same operators are looked at.
         chosen = positions[(-turn) % step::step]
         turn += len(positions)
-        for position in chosen:
-            content = read_content(folder, position)
-            if content.fault is not None:
-                faults.append((session, folder, position, content))
+        for position, content in check.faults(folder, chosen):
+            faults.append((session, folder, position, content))
         opened += len(chosen)
         if progress is not None:
             progress("headers", opened, -(-total // step))

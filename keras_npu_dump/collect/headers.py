@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from keras_npu_dump.collect.build_graph import HANDLES, Body, OpFact
+from keras_npu_dump.collect.body import HANDLES, Body, OpFact, Tensors
 from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.dtypes import dtype_name
@@ -14,10 +14,12 @@ from keras_npu_dump.formats.stats import parse_stats
 # Files of one unit that are opened to compare its shapes with a graph's.
 SAMPLE = 8
 _MAX_STATS = 64 << 20
+# First bytes of a file that are read to compare its header with known ones.
+_HEAD = 2048
+_VERSION_AND_TIME = b"\x0a\x032.0\x10"
+# Of 300 bytes each; a larger job starts over.
+_MAX_SOUND = 1 << 16
 _UNSAID = ("DT_UNDEFINED", "-", "UNKNOW")
-
-Tensors = List[Tuple[str, Tuple[int, ...]]]
-
 
 class Content(NamedTuple):
     """A file's tensors, or what is wrong with it ("empty", "truncated", "foreign")."""
@@ -27,6 +29,7 @@ class Content(NamedTuple):
     op_name: Optional[str] = None
     fault: Optional[str] = None
     reason: Optional[str] = None
+    size: Optional[int] = None
 
 
 class HeaderCache:
@@ -58,7 +61,8 @@ def _sample(unit: Any, body: Body) -> List[Tuple[DumpFolder, int]]:
     """Evenly spread files of operators that the graph has, of the fullest folder."""
     folder = max(unit.folders, key=lambda one: len(one.names))
     known = [position for position, fact in enumerate(folder.facts)
-             if fact.kind in ("dump", "stats") and fact.key in body.keys]
+             if fact.kind in ("dump", "stats") and fact.key in body.keys
+             and body.keys[fact.key].described]
     stride = max(1, len(known) // SAMPLE)
     return [(folder, position) for position in known[::stride][:SAMPLE]]
 
@@ -105,7 +109,69 @@ def read_content(folder: DumpFolder, position: int) -> Content:
         return Content([], [], None, "unreadable", error.strerror)
     return Content([(dtype_name(one.data_type), one.shape) for one in header.inputs],
                    [(dtype_name(one.data_type), one.shape) for one in header.outputs],
-                   header.op_name or None)
+                   header.op_name or None, size=header.file_size)
+
+
+class SoundCheck:
+    """Looks whether dump files are whole, each different header read once.
+
+    The headers of one operator in several executions differ in their time
+    alone, as long as the device uses the same addresses: what is the same but
+    for the time, and has the same number of bytes behind it, is as sound.
+    """
+
+    def __init__(self) -> None:
+        self._sound: Set[Tuple[int, bytes]] = set()
+
+    def faults(self, folder: DumpFolder, positions: Sequence[int]
+               ) -> Iterator[Tuple[int, Content]]:
+        """(position, content) of the files that are not sound."""
+        try:
+            handle = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            yield from ((position, Content([], [], None, "unreadable", error.strerror))
+                        for position in positions)
+            return
+        try:
+            for position in positions:
+                key = None
+                if folder.facts[position].kind != "stats":
+                    key = _but_for_time(handle, folder.names[position], folder.sizes[position])
+                    if key in self._sound:
+                        continue
+                content = read_content(folder, position)
+                if content.fault is not None:
+                    yield position, content
+                elif key is not None and content.size == folder.sizes[position]:
+                    if len(self._sound) >= _MAX_SOUND:
+                        self._sound.clear()
+                    self._sound.add(key)
+        finally:
+            os.close(handle)
+
+
+def _but_for_time(handle: int, name: str, size: int) -> Optional[Tuple[int, bytes]]:
+    """(bytes behind the header, header without version and dump_time), if it is of
+    the form that devices write: u64 length, version "2.0", dump_time, the rest."""
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=handle)
+    except OSError:
+        return None
+    try:
+        head = os.read(file, _HEAD)
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    if head[8:14] != _VERSION_AND_TIME:
+        return None
+    length = int.from_bytes(head[:8], "little")
+    end = 14
+    while end < 24 and end < len(head) and head[end] & 0x80:
+        end += 1
+    if not end < length + 8 <= len(head) or size < length + 8:
+        return None
+    return size - length, head[end + 1:length + 8]
 
 
 def _stats(path: str) -> Content:

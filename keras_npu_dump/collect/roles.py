@@ -10,7 +10,8 @@ import collections
 import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.collect.build_graph import Body, BuildGraph
+from keras_npu_dump.collect.body import Body
+from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.records import Run
 
 Answer = Tuple[str, List[str]]

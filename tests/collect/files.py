@@ -30,7 +30,7 @@ def write(path, content, mtime=None):
 
 # --- binary dump files (runtime dump_task.cpp: u64 length, DumpData, raw data)
 
-def _varint(value):
+def varint(value):
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -40,15 +40,15 @@ def _varint(value):
 
 
 def _number(field, value):
-    return _varint(field << 3) + _varint(value) if value else b""
+    return varint(field << 3) + varint(value) if value else b""
 
 
 def _bytes(field, value):
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
+    return varint(field << 3 | 2) + varint(len(value)) + value
 
 
 def _shape(dims):
-    return _bytes(1, b"".join(_varint(dim) for dim in dims)) if dims else b""
+    return _bytes(1, b"".join(varint(dim) for dim in dims)) if dims else b""
 
 
 def tensor_bytes(tensor):
@@ -59,17 +59,17 @@ def tensor_bytes(tensor):
     return count * SIZE[dtype]
 
 
-def dump_file(op_name, time_us, inputs, outputs):
+def dump_file(op_name, time_us, inputs, outputs, address=4096):
     """inputs, outputs: lists of (dtype name, shape)."""
     head = _bytes(1, b"2.0") + _number(2, time_us)
     for dtype, shape in outputs:
         head += _bytes(3, _number(1, DT[dtype]) + _number(2, 2) + _bytes(3, _shape(shape))
                        + _number(6, tensor_bytes((dtype, shape))) + _bytes(7, _shape(shape))
-                       + _number(9, 4096))
+                       + _number(9, address))
     for dtype, shape in inputs:
         head += _bytes(4, _number(1, DT[dtype]) + _number(2, 2) + _bytes(3, _shape(shape))
                        + _number(5, tensor_bytes((dtype, shape))) + _bytes(6, _shape(shape))
-                       + _number(8, 8192))
+                       + _number(8, address + 4096))
     head += _bytes(6, op_name.encode("utf-8"))
     data = b"".join(b"\x01" * tensor_bytes(one) for one in list(inputs) + list(outputs))
     return struct.pack("<Q", len(head)) + head + data
@@ -109,7 +109,7 @@ def _quote(text):
     return '"%s"' % "".join(out)
 
 
-def _attr(key, value, indent="    "):
+def attr_text(key, value, indent="    "):
     return ("%sattr {\n%s  key: %s\n%s  value {\n%s    %s\n%s  }\n%s}\n" % (
         indent, indent, _quote(key), indent, indent, value, indent, indent))
 
@@ -124,7 +124,7 @@ def op_text(op, number):
             "        list {\n%s          val_type: VT_LIST_STRING\n        }\n      }\n    }\n"
             % names.replace("        s:", "          s:"))
     if op.no_task:
-        lines.append(_attr("_no_task", "b: true"))
+        lines.append(attr_text("_no_task", "b: true"))
     if number:
         lines.append("    id: %d\n" % number)
     lines += [_desc("input_desc", one) for one in op.inputs]

@@ -23,6 +23,9 @@ _SLICE = re.compile(r"_lxslice([0-9]+)$")
 _SGT_GRAPH = re.compile(r"^.*sgt_graph_([0-9]+)_", re.DOTALL)
 
 
+_new = tuple.__new__
+
+
 class DumpName(NamedTuple):
     """What the name of one dump file says.
 
@@ -90,6 +93,17 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
     if csv:
         del parts[-1]
     count = len(parts)
+    if count == 5 and file_name.isascii():
+        # Form A, which nearly every file of nearly every dump has, without
+        # any call that can be saved: there are hundreds of thousands.
+        op_type, op_name, task, stream, time = parts
+        if task.isdigit() and stream.isdigit() and time.isdigit() \
+                and op_type and op_type != "exception_info" \
+                and len(task) < 21 > len(stream) and len(time) < 21:
+            return _new(DumpName, (op_type, op_name, int(task), int(stream),
+                                   int(time), None, None, None, None, csv,
+                                   False))
+        return None
     if count < 3 or count > 9 or not parts[0] \
             or parts[0] == "exception_info":  # another tool's, same pattern
         return None

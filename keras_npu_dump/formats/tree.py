@@ -199,21 +199,23 @@ def list_files(folder) -> List[DumpFile]:
       OSError: the folder cannot be read.
     """
     folder = os.fspath(folder)
-    files = []
+    files: List[DumpFile] = []
+    add = files.append
     classify = names.classify_name
+    stat = os.stat
+    new = tuple.__new__
     mapping: Optional[Dict[str, str]] = None
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in sorted(os.listdir(fd)):
             # By the folder's descriptor: the path is not resolved again.
             try:
-                info = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                info = stat(name, dir_fd=fd, follow_symlinks=False)
                 form = info.st_mode & _TYPE
                 if form == _LINK:
-                    info = os.stat(name, dir_fd=fd)
+                    info = stat(name, dir_fd=fd)
                     if info.st_mode & _TYPE == _FILE:
-                        files.append(DumpFile(name, info.st_size, None,
-                                              "link", name))
+                        add(DumpFile(name, info.st_size, None, "link", name))
                     continue
             except OSError:
                 continue  # gone since, or a link to nowhere
@@ -228,7 +230,7 @@ def list_files(folder) -> List[DumpFile]:
                 kind = mapping_file.kind_of(name, mapping)
                 if kind != "digits":
                     dump = names.parse_dump_name(full_name)
-            files.append(DumpFile(name, info.st_size, dump, kind, full_name))
+            add(new(DumpFile, (name, info.st_size, dump, kind, full_name)))
     finally:
         os.close(fd)
     return files

@@ -15,11 +15,9 @@ from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.formats import (
     decode,
     dtypes,
-    graph_reader,
     mapping,
     names,
     numbers,
-    overflow,
     stats,
     stats_folder,
     tensor,
@@ -172,6 +170,7 @@ def _row(row: np.void) -> Dict[str, Any]:
 
 
 def _overflow(path: str, full_name: str) -> Dict[str, Any]:
+    from keras_npu_dump.formats import overflow
     result = _named("overflow", full_name)
     result["records"] = [record._asdict() for record
                          in overflow.read_overflow(path)]
@@ -181,6 +180,7 @@ def _overflow(path: str, full_name: str) -> Dict[str, Any]:
 
 
 def _graph(path: str, full_name: str) -> Dict[str, Any]:
+    from keras_npu_dump.formats import graph_reader  # half of the start-up
     name = names.parse_graph_name(full_name)
     result: Dict[str, Any] = {"kind": "graph"}
     if name is not None:

@@ -15,6 +15,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
+_CACHE = []  # removed when the process ends
+
+
 def memory_folder():
     """Where inputs and outputs lie: in memory where the machine has that."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
@@ -25,8 +28,14 @@ def scratch():
 
 
 def command(*arguments, **options):
-    """Runs a command, its output thrown away, as a user at a shell would."""
-    environment = dict(os.environ, PYTHONPATH=ROOT)
+    """Runs a command, its output thrown away, as a user at a shell would.
+
+    Compiled modules are kept, as those of an installed package are.
+    """
+    if not _CACHE:
+        _CACHE.append(scratch())
+    environment = dict(os.environ, PYTHONPATH=ROOT, PYTHONPYCACHEPREFIX=_CACHE[0].name)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run([str(part) for part in arguments], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, check=True, env=environment, **options)
 

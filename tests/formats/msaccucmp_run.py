@@ -34,15 +34,20 @@ def _messages():
 class ParserDouble:
     """libascend_dump_parser.so: one function, from bytes to a JSON file."""
 
+    # Made once: it is loaded anew for every file, and must cost no more than
+    # a library does.
+    message = None
+
     def __init__(self, path):
-        self.message = _messages().DUMP["DumpData"]
+        if ParserDouble.message is None:
+            ParserDouble.message = _messages().DUMP["DumpData"]
 
     def ParseDumpProtoToJson(self, data, size, path):  # noqa: N802
-        raw = ctypes.string_at(data, size.value)
-        length = int.from_bytes(raw[:8], "little")
         from google.protobuf import json_format
+        length = int.from_bytes(ctypes.string_at(data, 8), "little")
+        raw = ctypes.string_at(data, 8 + length)
         content = json_format.MessageToDict(
-            self.message.FromString(raw[8:8 + length]),
+            self.message.FromString(raw[8:]),
             preserving_proto_field_name=True)
         with open(os.fsdecode(path), "w", encoding="utf-8") as file:
             json.dump(_numbers(content), file)
@@ -65,6 +70,7 @@ def main():
         importlib.util.find_spec("msprobe").origin), "msaccucmp")
     sys.path.insert(0, root)
     from dump_parse import big_dump_data
+    ParserDouble("")
     big_dump_data.BigDumpDataParser.find_shared_library = staticmethod(
         lambda name, relative: os.path.abspath(__file__))
     big_dump_data.ctypes.CDLL = ParserDouble

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
     """
     parts: List[Tensors] = []
     ops: List[int] = []
-    times: List[int] = []
+    times: List[Tuple[Sequence[int], List[int]]] = []
     problems: List[Tuple[str, str]] = []
     done = 0
     for folder in folders:
@@ -115,12 +115,29 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
             rows.file = rows.file + done
             parts.append(rows)
             ops.extend(listed.ops[number] for number in chosen)
-            times.extend(listed.times[number] for number in chosen)
+            times.append((listed.times, chosen))
             done += len(chosen)
-    return _sorted(parts, np.array(ops, np.int64), times, problems)
+    return _sorted(parts, np.array(ops, np.int64), _Joined(times), problems)
 
 
-def _sorted(parts: List[Tensors], ops: np.ndarray, times: List[int],
+class _Joined(Sequence[int]):
+    """Times of the chosen files of several folders, one behind the other."""
+
+    def __init__(self, parts: List[Tuple[Sequence[int], List[int]]]):
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(len(chosen) for _, chosen in self._parts)
+
+    def __getitem__(self, number: Any) -> Any:
+        for times, chosen in self._parts:
+            if number < len(chosen):
+                return times[chosen[number]]
+            number -= len(chosen)
+        raise IndexError(number)
+
+
+def _sorted(parts: List[Tensors], ops: np.ndarray, times: Sequence[int],
             problems: List[Tuple[str, str]]) -> Columns:
     if not parts:
         none = np.zeros(0, np.int64)

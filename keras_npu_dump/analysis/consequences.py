@@ -7,7 +7,7 @@ is reached.
 """
 from __future__ import annotations
 
-from typing import List, NamedTuple, Set
+from typing import Dict, List, NamedTuple, Set
 
 from keras_npu_dump.analysis.operators import Operators
 
@@ -31,7 +31,8 @@ class Consequence(NamedTuple):
         included.
       harmed: positions of updates and of the graph's results among them.
       settled_by: names of operators that take bad values and give good ones.
-      innocent: nothing is harmed, and all that settles it does so rightly.
+      innocent: nothing is harmed, and all that settles it does so rightly; or
+        nothing takes it at all.
     """
 
     region: Set[int]
@@ -40,21 +41,22 @@ class Consequence(NamedTuple):
     innocent: bool
 
 
-def follow(table: Operators, start: int, bad_outputs: Set[int], bad_inputs: Set[int],
-           seen: Set[int], nan: bool) -> Consequence:
+def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
+           bad_inputs: Set[int], seen: Set[int], outputs_seen: Set[int],
+           nan: bool) -> Consequence:
     """Follows bad values along the graph.
 
     Args:
       start: the operator that makes them.
-      bad_outputs, bad_inputs: positions with bad outputs, with bad inputs.
-      seen: positions of which anything was dumped; what was not dumped may hand
-        on anything.
+      bad_outputs: position -> which of its outputs are bad. bad_inputs: positions.
+      seen, outputs_seen: positions of which anything, and of which outputs were
+        dumped; what was not dumped may hand on anything.
       nan: NaN is among the values, not only infinities.
     """
     region = {start}
     settled: List[int] = []
     harmed: Set[int] = set()
-    reached_end = False
+    reached_end = contradicted = False
     visited = {start}
     pending = [start]
     while pending:
@@ -69,24 +71,41 @@ def follow(table: Operators, start: int, bad_outputs: Set[int], bad_inputs: Set[
             if one in bad_outputs:
                 region.add(one)
                 pending.append(one)
+            elif one in bad_inputs and one in outputs_seen:
+                region.add(one)
+                settled.append(one)
             elif one in bad_inputs:
                 region.add(one)
-                if table.is_update(one) and not _has_outputs(one, seen, bad_outputs):
+                pending.append(one)
+                if table.is_update(one) or one in table.results:
                     harmed.add(one)
-                else:
-                    settled.append(one)
             elif one not in seen:
                 if table.types[one] == "NetOutput":
                     reached_end = True
                 pending.append(one)
+            else:
+                # It took the bad output, and its own dump says that it did not.
+                contradicted |= any(
+                    source is not None and source[0] == position
+                    and source[1] in bad_outputs.get(position, ())
+                    for source in table.sources[one])
     harmed.update(one for one in region if one in bad_outputs and (
         table.is_update(one) or one in table.results))
     if not harmed and reached_end and not table.results:
         harmed.add(start)
+    if len(region) == 1 and not table.consumers[start] and not _has_end(table):
+        contradicted = True  # the graph does not say what its results are
     right = _SETTLES_ANY if nan else _SETTLES_ANY | _SETTLES_INFINITY
     names = [table.names[one] for one in sorted(settled)]
-    innocent = not harmed and all(table.types[one] in right for one in settled)
+    innocent = (not harmed and not contradicted and (bool(settled) or len(region) == 1)
+                and all(table.types[one] in right for one in settled))
     return Consequence(region, sorted(harmed), names, innocent)
+
+
+def _has_end(table: Operators) -> bool:
+    if "end" not in table.memo:
+        table.memo["end"] = "NetOutput" in table.types
+    return table.memo["end"]
 
 
 def _readers(table: Operators, update: int) -> List[int]:
@@ -101,8 +120,3 @@ def _enters_unrun(table: Operators, position: int, following: int) -> bool:
     """A caller takes its inputs into bodies, whose operators stand in the list themselves."""
     return following in table.bodies and table.graphs[position] not in table.bodies[following]
 
-
-def _has_outputs(position: int, seen: Set[int], bad_outputs: Set[int]) -> bool:
-    # An update with a bad input and good outputs would have settled it; one
-    # whose outputs were not dumped is believed to be harmed.
-    return position in seen and position not in bad_outputs

@@ -2,8 +2,9 @@
 
 A run of several ranks and steps is hundreds of thousands of csv files. Cut into
 cells by Python, their columns cost more than reading the files. Here the texts
-of a folder are one array of bytes: separators are found at once, and numbers
-are added up digit by digit over all rows together. What is not plain decimal
+of a folder are one array of bytes: separators are found at once, cells are taken
+in words of eight bytes, and numbers are added up digit by digit over all rows
+together. What is not plain decimal
 (`nan`, `inf`, empty, more digits than a float holds exactly) goes through
 Python's own float, cell by cell. The form of the files is that of
 `formats.stats` (runtime `dump_task.cpp`).
@@ -11,7 +12,7 @@ Python's own float, cell by cell. The form of the files is that of
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -25,6 +26,10 @@ _DIGIT_0, _DOT, _MINUS, _PLUS, _E = 48, 46, 45, 43, 101
 _EXACT_DIGITS = 15
 _EXACT_POWER = 22
 _POWERS = 10.0 ** np.arange(_EXACT_POWER + 1)
+_WORD = 8
+_WORDS = 3
+# What a word reads beyond the end of the text.
+_PADDING = b"\0" * (_WORD * (_WORDS + 1))
 _MISSING = frozenset((b"", b"NA", b"-", b"N/A"))
 
 
@@ -59,9 +64,10 @@ def parse_bodies(text: bytes) -> Optional[CsvColumns]:
       None where a line is not of the standard 13 cells or a number is none:
       the caller reads these files one by one, with errors that name them.
     """
-    data = np.frombuffer(text, np.uint8)
-    separators = np.flatnonzero((data == _COMMA) | (data == _NEWLINE))
-    if len(separators) % _COLUMNS or (len(data) and data[-1] != _NEWLINE):
+    data = np.frombuffer(text + _PADDING, np.uint8)
+    size = len(text)
+    separators = np.flatnonzero((data[:size] == _COMMA) | (data[:size] == _NEWLINE))
+    if len(separators) % _COLUMNS or (size and data[size - 1] != _NEWLINE):
         return None
     cells = _Cells(data, separators.reshape(-1, _COLUMNS))
     if not cells.regular:
@@ -75,10 +81,15 @@ def parse_bodies(text: bytes) -> Optional[CsvColumns]:
 
 
 class _Cells:
-    """The cells of a text: data bytes, and where the cells of each row end."""
+    """The cells of a text: data bytes, and where the cells of each row end.
+
+    `words` sees the eight bytes at every position as one number, the first byte
+    the lowest.
+    """
 
     def __init__(self, data: np.ndarray, ends: np.ndarray):
         self._data = data
+        self._words = np.ndarray(len(data) - _WORD + 1, "<u8", data, 0, (1,))
         self._ends = ends
         self._rows = len(ends)
         kinds = data[ends]
@@ -96,34 +107,38 @@ class _Cells:
     def _text(self, start: int, end: int) -> bytes:
         return self._data[start:end].tobytes()
 
+    def _word(self, starts: np.ndarray, length: np.ndarray, number: int = 0) -> np.ndarray:
+        """Bytes 8 * number and on of each cell, zero behind its end."""
+        word = self._words[starts + _WORD * number]
+        left = length - _WORD * number
+        short = left < _WORD
+        if not short.any():
+            return word
+        unused = np.where(short, _WORD - np.maximum(left, 0), 0).astype(np.uint64) * _EIGHT
+        # A shift by 64 bits is undefined, by 32 twice it is not.
+        half = unused >> np.uint64(1)
+        rest = unused - half
+        return (((word << half) << rest) >> half) >> rest
+
     def outputs(self) -> np.ndarray:
         starts, ends = self._span(0)
-        if not self._rows:
-            return np.zeros(0, bool)
-        output = self._data[starts] == ord("O")
-        for word, chosen in ((b"Input", ~output), (b"Output", output)):
-            some = np.flatnonzero(chosen)
-            if len(some) and not ((ends - starts)[some] == len(word)).all():
-                raise ValueError("neither Input nor Output")
-            if len(some) and self._text(starts[some[0]], ends[some[0]]) != word:
-                raise ValueError("neither Input nor Output")
-            for place in range(0, len(word), 2):
-                if not (self._data[starts[some] + place] == word[place]).all():
-                    raise ValueError("neither Input nor Output")
+        word = self._word(starts, ends - starts)
+        output = word == _OUTPUT_WORD
+        if not (output | (word == _INPUT_WORD)).all():
+            raise ValueError("neither Input nor Output")
         return output
 
     def dtypes(self, column: int) -> np.ndarray:
         """Numbers of names such as DT_FLOAT; each different text is looked up once."""
         starts, ends = self._span(column)
-        if not self._rows:
-            return np.zeros(0, np.int16)
-        # Names differ in their last characters or their length.
         length = ends - starts
-        mark = length.astype(np.uint64)
-        for back in range(1, 9):
-            place = np.maximum(ends - back, starts)
-            mark = mark * np.uint64(257) + self._data[place]
-        _, first, inverse = np.unique(mark, return_index=True, return_inverse=True)
+        mark = self._word(starts, length)
+        if len(mark) and int(length.max()) > _WORD:
+            mark = mark * np.uint64(1099511628211) + self._word(starts, length, 1)
+        if len(mark) and (mark == mark[0]).all():
+            first, inverse = np.zeros(1, np.int64), np.zeros(len(mark), np.int64)
+        else:
+            _, first, inverse = np.unique(mark, return_index=True, return_inverse=True)
         numbers = [_number_of(self._text(starts[row], ends[row])) for row in first]
         return np.array(numbers, np.int16)[inverse.reshape(-1)]
 
@@ -135,13 +150,17 @@ class _Cells:
         if not self._rows:
             return result
         widest = int(length.max())
-        odd = length == 0
-        if widest > 18:
-            odd |= length > 18
-            widest = 18
-        for place in range(widest):
+        if widest == 1:
+            first = self._data[starts]
+            if (first == _DIGIT_0).all() and int(length.min()) == 1:
+                return result
+        odd = (length == 0) | (length > 18)
+        for place in range(min(widest, 18)):
+            if place % _WORD == 0:
+                word = self._word(starts, length, place // _WORD)
+            byte = (word >> np.uint64(8 * (place % _WORD))) & _BYTE
             inside = length > place
-            digit = self._data[np.where(inside, starts + place, 0)].astype(np.int64) - _DIGIT_0
+            digit = byte.astype(np.int64) - _DIGIT_0
             odd |= inside & ((digit < 0) | (digit > 9))
             result = np.where(inside, result * 10 + digit, result)
         for row in np.flatnonzero(odd):
@@ -153,9 +172,11 @@ class _Cells:
         starts, ends = self._span(column)
         if not self._rows:
             return np.zeros(0, np.float64)
-        decimal = _Decimal(self._data, starts, ends)
-        result = decimal.values()
-        for row in np.flatnonzero(decimal.odd):
+        length = ends - starts
+        words = [self._word(starts, length, number)
+                 for number in range(min(_WORDS, -(-int(length.max()) // _WORD)))]
+        result, odd = _decimals(words, length)
+        for row in np.flatnonzero(odd):
             text = self._text(starts[row], ends[row])
             if text in _MISSING:
                 result[row] = np.nan
@@ -166,64 +187,68 @@ class _Cells:
         return result
 
 
-class _Decimal:
-    """[-]digits[.digits][e(+|-)digits], all rows at once; `odd` marks every other form."""
+_EIGHT = np.uint64(8)
+_BYTE = np.uint64(255)
+_INPUT_WORD = np.uint64(int.from_bytes(b"Input", "little"))
+_OUTPUT_WORD = np.uint64(int.from_bytes(b"Output", "little"))
 
-    def __init__(self, data: np.ndarray, starts: np.ndarray, ends: np.ndarray):
-        length = ends - starts
-        first = data[starts]
-        self.negative = first == _MINUS
-        rows = len(starts)
-        self.mantissa = np.zeros(rows, np.int64)
-        digits = np.zeros(rows, np.int16)
-        fraction = np.zeros(rows, np.int16)
-        exponent = np.zeros(rows, np.int16)
-        exponent_digits = np.zeros(rows, np.int16)
-        down = np.zeros(rows, bool)
-        dotted = np.zeros(rows, bool)
-        powered = np.zeros(rows, bool)
-        signed = np.zeros(rows, bool)
-        odd = (length == 0) | (length > 24)
-        for place in range(min(24, int(length.max()))):
-            inside = length > place
-            byte = data[np.where(inside, starts + place, 0)]
-            digit = byte - np.uint8(_DIGIT_0)
-            is_digit = inside & (digit <= 9)
-            front = is_digit & ~powered
-            self.mantissa = np.where(front, self.mantissa * 10 + digit, self.mantissa)
-            digits += front
-            fraction += front & dotted
-            other = inside & ~is_digit
-            if place == 0:
-                odd |= other & ~self.negative
-                continue
+
+def _decimals(words: List[np.ndarray], length: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """Values of [-]digits[.digits][e(+|-)digits], all rows at once; and which rows are
+    of another form (their values are to be ignored)."""
+    rows = len(length)
+    odd = (length == 0) | (length > _WORD * _WORDS)
+    if not words:
+        return np.zeros(rows), odd
+    negative = (words[0] & _BYTE) == _MINUS
+    mantissa = np.zeros(rows, np.int64)
+    digits = np.zeros(rows, np.int8)
+    fraction = np.zeros(rows, np.int8)
+    exponent = np.zeros(rows, np.int16)
+    exponent_digits = np.zeros(rows, np.int8)
+    down = np.zeros(rows, bool)
+    dotted = np.zeros(rows, bool)
+    powered = np.zeros(rows, bool)
+    signed = np.zeros(rows, bool)
+    any_power = False
+    for place in range(min(_WORD * len(words), int(length.max()))):
+        shift = np.uint64(8 * (place % _WORD))
+        byte = ((words[place // _WORD] >> shift) & _BYTE).astype(np.uint8)
+        digit = byte - np.uint8(_DIGIT_0)
+        is_digit = digit <= 9
+        front = is_digit & ~powered if any_power else is_digit
+        mantissa = np.where(front, mantissa * 10 + digit, mantissa)
+        digits += front
+        fraction += front & dotted
+        other = (byte != 0) & ~is_digit
+        if place == 0:
+            odd |= other & ~negative
+            continue
+        if any_power:
             back = is_digit & powered
-            if back.any():
-                exponent = np.where(back, exponent * 10 + digit, exponent)
-                exponent_digits += back
-            if not other.any():
-                continue
-            dot = other & (byte == _DOT) & ~dotted & ~powered
-            e = other & (byte == _E) & ~powered & (digits > 0)
-            sign = other & ((byte == _PLUS) | (byte == _MINUS)) & powered & ~signed \
-                & (exponent_digits == 0)
-            down |= sign & (byte == _MINUS)
-            dotted |= dot
-            powered |= e
-            signed |= sign
-            odd |= other & ~(dot | e | sign)
-        odd |= (digits == 0) | (digits > _EXACT_DIGITS) | (powered & (exponent_digits == 0))
-        odd |= exponent_digits > 4
-        self.scale = np.where(down, -exponent, exponent).astype(np.int64) - fraction
-        odd |= np.abs(self.scale) > _EXACT_POWER
-        self.odd = odd
-
-    def values(self) -> np.ndarray:
-        scale = np.where(self.odd, 0, self.scale)
-        result = self.mantissa.astype(np.float64)
-        result = np.where(scale < 0, result / _POWERS[np.where(scale < 0, -scale, 0)],
-                          result * _POWERS[np.where(scale > 0, scale, 0)])
-        return np.where(self.negative, -result, result)
+            exponent = np.where(back, exponent * 10 + digit, exponent)
+            exponent_digits += back
+        if not other.any():
+            continue
+        dot = other & (byte == _DOT) & ~dotted & ~powered
+        e = other & (byte == _E) & ~powered & (digits > 0)
+        sign = other & ((byte == _PLUS) | (byte == _MINUS)) & powered & ~signed \
+            & (exponent_digits == 0)
+        down |= sign & (byte == _MINUS)
+        dotted |= dot
+        powered |= e
+        signed |= sign
+        odd |= other & ~(dot | e | sign)
+        any_power = any_power or bool(e.any())
+    odd |= (digits == 0) | (digits > _EXACT_DIGITS) | (powered & (exponent_digits == 0))
+    odd |= exponent_digits > 3
+    scale = np.where(down, -exponent, exponent).astype(np.int64) - fraction
+    odd |= np.abs(scale) > _EXACT_POWER
+    scale = np.where(odd, 0, scale)
+    value = mantissa.astype(np.float64)
+    value = np.where(scale < 0, value / _POWERS[np.maximum(-scale, 0)],
+                     value * _POWERS[np.maximum(scale, 0)])
+    return np.where(negative, -value, value), odd
 
 
 def _integer(text: bytes) -> int:

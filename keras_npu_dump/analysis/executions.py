@@ -1,6 +1,7 @@
 """Pairs and their dumped executions, as views that read when asked."""
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from typing import Any, Dict, List, Optional, Tuple, Union
@@ -39,8 +40,9 @@ class GraphCache:
         if place not in self._of_path:
             key = _digest(path) if path is not None else place
             if key not in self._tables:
-                graphs = graph_reader.read_graphs(path) if path is not None else ()
-                table = Operators(graphs)
+                table = Operators() if path is None else Operators(
+                    graph_reader.read_graphs(path),
+                    functools.partial(graph_reader.iter_ops, path))
                 self._tables[key] = (table, FileNames(table))
             self._of_path[place] = self._tables[key]
         return self._of_path[place]

@@ -8,7 +8,7 @@ from keras_npu_dump.analysis.executions import PairView
 from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
 from keras_npu_dump.analysis.series import Series
 from keras_npu_dump.analysis.suspects import Suspect
-from keras_npu_dump.collect.build_graph import QUIET_TYPES
+from keras_npu_dump.collect.body import QUIET_TYPES
 from keras_npu_dump.formats import dtypes
 
 LIMIT = 16

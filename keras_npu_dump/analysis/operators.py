@@ -8,7 +8,19 @@ gives out is the body's result.
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Set,
+    Tuple,
+    Union,
+)
 
 from keras_npu_dump.formats.graph import Graph, GraphOp, split_edge
 from keras_npu_dump.formats.names import DumpName, sanitise
@@ -67,8 +79,13 @@ class Operator(NamedTuple):
 class Operators:
     """All operators of one Build file, by position; and those that only files know.
 
+    Args:
+      graphs: of the file, the root first.
+      reread: gives (graph name, operator) through the file once more, for what is
+        seldom asked for.
+
     Attributes:
-      names, types, graphs, originals, passes: lists by position, see `Operator`.
+      names, types, graphs, originals: lists by position, see `Operator`.
       sources: per operator and data input the (position, output) that feeds it,
         or None.
       consumers: per operator the positions of those that take its outputs;
@@ -76,18 +93,21 @@ class Operators:
       bodies: position of a caller -> names of its bodies.
       results: positions of the operators whose values the graph gives out.
       known: how many come from the graph.
+      memo: for what others derive from the graph and need more than once.
     """
 
-    def __init__(self, graphs: Iterable[Graph] = ()):
+    def __init__(self, graphs: Iterable[Graph] = (),
+                 reread: Optional[Callable[[], Iterable[Tuple[str, GraphOp]]]] = None):
         self.names: List[str] = []
         self.types: List[str] = []
         self.graphs: List[Optional[str]] = []
         self.originals: List[Tuple[str, ...]] = []
-        self.passes: List[Optional[str]] = []
         self.sources: List[List[Optional[Source]]] = []
         self.consumers: List[List[int]] = []
         self.results: Set[int] = set()
         self.bodies: Dict[int, List[str]] = {}
+        self.memo: Dict[str, Any] = {}
+        self._reread = reread
         self._by_key: Dict[str, List[int]] = {}
         self._by_name: Dict[str, int] = {}
         _Linker(self).link(list(graphs))
@@ -99,13 +119,22 @@ class Operators:
     def __getitem__(self, position: int) -> Operator:
         edges = tuple("" if source is None else "%s:%d" % (self.names[source[0]], source[1])
                       for source in self.sources[position])
-        consumers = dict.fromkeys(self.names[one] for one in self.consumers[position])
         return Operator(position, self.names[position], self.types[position],
-                        self.graphs[position], edges, tuple(consumers),
-                        self.originals[position], self.passes[position])
+                        self.graphs[position], edges, tuple(self.consumers_of(position)),
+                        self.originals[position],
+                        self.passes.get((self.graphs[position], self.names[position])))
 
     def __iter__(self) -> Iterator[Operator]:
         return (self[position] for position in range(len(self)))
+
+    def producers_of(self, position: int) -> List[str]:
+        """Names of the operators that make its inputs, each once."""
+        return list(dict.fromkeys(self.names[source[0]] for source in self.sources[position]
+                                  if source is not None))
+
+    def consumers_of(self, position: int) -> List[str]:
+        """Names of the operators that take its outputs, each once."""
+        return list(dict.fromkeys(self.names[one] for one in self.consumers[position]))
 
     def by_name(self, name: str) -> Optional[int]:
         """Position of an operator by its name in the graph."""
@@ -116,24 +145,33 @@ class Operators:
 
         The names are those of a `DumpName`; sanitising can make two names equal.
         """
-        return self._by_key.get("%s.%s" % (op_type, DumpName("", op_name).base_op_name), [])
+        return self._by_key.get("%s.%s" % (op_type, _base_name(op_name)), [])
 
     def add_file(self, op_type: str, op_name: str) -> int:
         """A new operator that has a file and no place in the graph."""
-        base = DumpName("", op_name).base_op_name
-        return self._add(base or op_type, op_type, None, (), None)
+        base = _base_name(op_name)
+        return self._add(base or op_type, op_type, None, ())
 
-    def _add(self, name: str, op_type: str, graph: Optional[str], originals: Tuple[str, ...],
-             fusion: Optional[str]) -> int:
+    @property
+    def passes(self) -> Dict[Tuple[Optional[str], str], str]:
+        """(graph, operator) -> GE's fusion pass that made it; only of those that have one."""
+        if "passes" not in self.memo:
+            self.memo["passes"] = {
+                (graph, op.name): found for graph, op, found in (
+                    (graph, op, fusion_pass(op))
+                    for graph, op in (self._reread() if self._reread else ())) if found}
+        return self.memo["passes"]
+
+    def _add(self, name: str, op_type: str, graph: Optional[str],
+             originals: Tuple[str, ...]) -> int:
         position = len(self.names)
         self.names.append(name)
         self.types.append(op_type)
         self.graphs.append(graph)
         self.originals.append(originals)
-        self.passes.append(fusion)
         self.sources.append([])
         self.consumers.append([])
-        base = DumpName("", sanitise(name)).base_op_name
+        base = _base_name(sanitise(name))
         self._by_key.setdefault("%s.%s" % (sanitise(op_type), base), []).append(position)
         self._by_name.setdefault(name, position)
         return position
@@ -145,6 +183,14 @@ class Operators:
         return bool(_GRADIENT_TYPE.search(self.types[position])
                     or _GRADIENT_NAME.search(self.names[position])
                     or any(_GRADIENT_NAME.search(one) for one in self.originals[position]))
+
+    @property
+    def gradients(self) -> Set[int]:
+        """Positions of the graph's backward pass."""
+        if "gradients" not in self.memo:
+            self.memo["gradients"] = {position for position in range(self.known)
+                                      if self.is_gradient(position)}
+        return self.memo["gradients"]
 
     def is_update(self, position: int) -> bool:
         """Changes a variable, its first input; output 0, if any, is the new value."""
@@ -240,7 +286,7 @@ class _Linker:
                 if name in by_name and name != graph.name:
                     self._place(by_name[name], by_name, placed)
             position = self._table._add(op.name, op.type, graph.name,
-                                        tuple(op.origins), _fusion_pass(op))
+                                        tuple(op.origins))
             self._ops[graph.name, op.name] = position
             self._edges[position] = op.data_inputs
             if bodies:
@@ -309,6 +355,13 @@ class _Linker:
                     source[0] for source in self._table.sources[position] if source is not None)
 
 
+def _base_name(op_name: str) -> str:
+    """Without the marks of FFTS+ sub-graphs and slices."""
+    if "sgt_graph_" in op_name or "_lxslice" in op_name:
+        return DumpName("", op_name).base_op_name
+    return op_name
+
+
 def _results_of(op: GraphOp) -> Dict[int, str]:
     """Number of each of the caller's outputs -> edge that makes it."""
     edges = {}
@@ -319,7 +372,7 @@ def _results_of(op: GraphOp) -> Dict[int, str]:
     return edges
 
 
-def _fusion_pass(op: GraphOp) -> Optional[str]:
+def fusion_pass(op: GraphOp) -> Optional[str]:
     for key in ("pass_name", "pass_name_ub"):
         value: Union[str, List[str], None] = op.attr(key)
         if isinstance(value, str) and value:

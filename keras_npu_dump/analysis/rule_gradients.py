@@ -16,7 +16,7 @@ import numpy as np
 from keras_npu_dump.analysis import explain
 from keras_npu_dump.analysis.series import Aligned, Series
 from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect, make_suspect
-from keras_npu_dump.analysis.weights import gradient_operators, leaf_gradients
+from keras_npu_dump.analysis.weights import leaf_gradients
 
 VANISHING = 1e-12
 _FEW = 16
@@ -46,7 +46,7 @@ def _rows(aligned: Aligned, position: int, output: bool) -> np.ndarray:
 
 def _zero_gradients(series: Series, aligned: Aligned) -> List[Suspect]:
     table = series.operators
-    gradients = gradient_operators(table)
+    gradients = table.gradients
     leaves: List[int] = []
     dead: Set[int] = set()
     for position in leaf_gradients(table):

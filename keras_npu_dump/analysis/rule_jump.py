@@ -10,9 +10,11 @@ Why these numbers: a healthy training moves a weight by a percent or so an
 update and by ten times over a whole training, if at all; gradients and losses
 vary a hundredfold between batches, and a thousandfold where a network has
 nearly learned its data, but are then small: so a jump must also be large as
-such (above 1000). Growth to a thousand times the first value is reported with
-medium confidence; only growth to a million, or one that ends in values that are
-not finite, with high.
+such (above 1000). Weights that grew a thousandfold and still double with the last
+update that was dumped are reported with medium confidence, with high from a
+million on, or where they end in values that are not finite. Weights that grew and
+then stand still have found large numbers to learn (prices, say): that is odd, and
+told with low confidence.
 """
 from __future__ import annotations
 
@@ -26,6 +28,7 @@ from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect, make_su
 from keras_npu_dump.analysis.weights import Weight, after_column, before_column, find_weights
 
 ONSET = 10.0
+STILL_GROWING = 1.5
 DIVERGED = 1e3
 SURELY_DIVERGED = 1e6
 JUMP = 1e3
@@ -70,15 +73,24 @@ def _diverging(series: Series) -> List[Suspect]:
     first = min(number for number, _, _, _ in onsets)
     number, _, total, path = max((one for one in onsets if one[0] == first),
                                  key=lambda one: one[1])
-    ended = bool(path.bad.any())
     message = "%s goes from %s to %s with this update%s" % (
         series.operators.names[path.weight.variable], explain.number(path.before[number]),
         explain.number(path.after[number]), _sequel(series, path, number))
-    confidence = HIGH if ended or total >= SURELY_DIVERGED else MEDIUM
-    suspect = make_suspect(series, number, path.weight.update, "jump", message, confidence,
-                           len(onsets) - 1)
+    suspect = make_suspect(series, number, path.weight.update, "jump", message,
+                           _confidence(path, total), len(onsets) - 1)
     suspect.upstream = path.weight.variable
     return [suspect]
+
+
+def _confidence(path: _Path, total: float) -> str:
+    if path.bad.any():
+        return HIGH
+    last = int(np.flatnonzero(np.isfinite(path.after))[-1])
+    with np.errstate(invalid="ignore"):
+        growing = not path.after[last] < STILL_GROWING * path.before[last]
+    if not growing:
+        return LOW
+    return HIGH if total >= SURELY_DIVERGED else MEDIUM
 
 
 def _path(series: Series, weight: Weight) -> Optional[_Path]:

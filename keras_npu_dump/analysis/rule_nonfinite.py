@@ -28,6 +28,7 @@ class _Bad(NamedTuple):
     outputs: Dict[int, List[Tuple[int, int]]]
     inputs: Dict[int, List[Tuple[int, int]]]
     seen: Set[int]
+    outputs_seen: Set[int]
 
 
 def find(series: Series) -> List[Suspect]:
@@ -47,13 +48,14 @@ def _bad_of(series: Series, number: int) -> _Bad:
     outputs: Dict[int, List[Tuple[int, int]]] = {}
     inputs: Dict[int, List[Tuple[int, int]]] = {}
     if not len(rows):
-        return _Bad(outputs, inputs, set())
+        return _Bad(outputs, inputs, set(), set())
     ops, turns = columns.op[rows], columns.round[rows]
     sides, indices = columns.output[rows], columns.index[rows]
     for op, turn, side, index in zip(ops.tolist(), turns.tolist(), sides.tolist(),
                                      indices.tolist()):
         (outputs if side else inputs).setdefault(op, []).append((turn, index))
-    return _Bad(outputs, inputs, series.seen(number))
+    with_outputs = set(np.unique(columns.op[columns.output]).tolist())
+    return _Bad(outputs, inputs, series.seen(number), with_outputs)
 
 
 class _Execution:
@@ -67,22 +69,26 @@ class _Execution:
         self.poisoned = poisoned
 
     def judge(self) -> List[Suspect]:
-        origins = [position for position in sorted(self.bad.outputs) if self._is_origin(position)]
         suspects: List[Suspect] = []
         covered: Set[int] = set()
         leaders: List[Tuple[int, Suspect]] = []
-        for position in origins:
+        for position in sorted(self.bad.outputs):
+            if not self._is_origin(position):
+                continue
+            # Asked in order: a variable may have gone bad in this very execution.
+            poison = self._unseen_poison(position)
+            if poison is not None:
+                self._carry(position, poison, covered)
+                continue
             consequence = self._follow(position)
             leader = self._same_cause(position, leaders)
             if leader is not None:
                 leader.also.append(self.table.names[position])
-                new = consequence.region - covered - {position}
-                leader.downstream += len(new) + 1
+                leader.downstream += len(consequence.region - covered - {position}) + 1
             else:
-                suspect = self._suspect(position, consequence, covered)
-                leaders.append((position, suspect))
-                suspects.append(suspect)
-                leader = suspect
+                leader = self._suspect(position, consequence, covered)
+                leaders.append((position, leader))
+                suspects.append(leader)
             covered |= consequence.region
             self._poison(consequence, leader)
         suspects.extend(self._arrivals(covered))
@@ -95,10 +101,20 @@ class _Execution:
             return False
         bad_inputs = self.bad.inputs.get(position, [])
         turns = {turn for turn, _ in bad_inputs}
-        for turn, _ in self.bad.outputs[position]:
-            if turn not in turns:
-                return True
+        if any(turn not in turns for turn, _ in self.bad.outputs[position]):
+            return True
         return bool(bad_inputs) and self._from_design(position)
+
+    def _unseen_poison(self, position: int) -> Optional[Suspect]:
+        """A variable that went bad before and that this dump does not show (dump_mode=output)."""
+        if not self.poisoned:
+            return None
+        shown = {one.index for one in self.series.values(self.number, position, False)}
+        for slot in range(len(self.table.sources[position])):
+            variable = None if slot in shown else self.table.variable_of(position, slot)
+            if variable is not None and variable in self.poisoned:
+                return self.poisoned[variable]
+        return None
 
     def _from_design(self, position: int) -> bool:
         """NaN out of infinities that constants brought in: the operator is to be named."""
@@ -121,7 +137,10 @@ class _Execution:
             checked = any(self.table.types[one] in ("IsFinite", "NPUGetFloatStatus")
                           for one in later)
             return Consequence(later, harmed, [], checked and not harmed)
-        return follow(self.table, position, outputs, inputs, self.bad.seen, nan)
+        which = {one: {index for _, index in places}
+                 for one, places in self.bad.outputs.items()}
+        return follow(self.table, position, which, inputs, self.bad.seen,
+                      self.bad.outputs_seen, nan)
 
     def _same_cause(self, position: int, leaders: List[Tuple[int, Suspect]]
                     ) -> Optional[Suspect]:
@@ -206,8 +225,9 @@ class _Execution:
                     break
                 suspect = self._arrival(position, slot, turn, source, variable, told)
                 if suspect is not None:
-                    covered |= self._follow(position).region
-                    self._poison(self._follow(position), suspect)
+                    consequence = self._follow(position)
+                    covered |= consequence.region
+                    self._poison(consequence, suspect)
                     if variable is not None:
                         self.poisoned.setdefault(variable, suspect)
                     yield suspect
@@ -220,7 +240,9 @@ class _Execution:
 
     def _carry(self, position: int, suspect: Suspect, covered: Set[int]) -> None:
         """A variable brings in what an earlier execution did to it."""
-        covered |= self._follow(position).region
+        consequence = self._follow(position)
+        covered |= consequence.region
+        self._poison(consequence, suspect)
         step = self.series.steps[self.number].data_index
         if step not in suspect.steps:
             suspect.steps.append(step)
@@ -238,6 +260,11 @@ class _Execution:
             reason = "bad-variable"
             message = "%s holds %s when the execution begins%s" % (
                 name[variable], explain.amount([value]), self._since())
+        elif source is not None and self.table.is_data(source):
+            key, at = "data", source
+            reason = "bad-data"
+            message = "the batch comes with %s" % explain.amount([value])
+            position = source
         elif source is not None:
             key, at = "source", source
             reason = "arrives-bad"
@@ -254,11 +281,12 @@ class _Execution:
             return None
         told.add((key, at))
         confidence = MEDIUM if self.table.known and not consequence.innocent else LOW
-        if variable is not None or self.series.partial:
-            confidence = HIGH
+        if reason in ("bad-variable", "bad-data") or self.series.partial:
+            confidence = LOW if consequence.innocent and not self.series.partial else HIGH
         suspect = make_suspect(self.series, self.number, position, reason, message, confidence,
                                len(consequence.region) - 1)
-        suspect.upstream = variable if variable is not None else source
+        if reason != "bad-data":
+            suspect.upstream = variable if variable is not None else source
         return suspect
 
     def _since(self) -> str:

@@ -20,7 +20,8 @@ from keras_npu_dump.collect.manifest import Manifest
 from keras_npu_dump.errors import InputError
 
 Rank = Union[int, str]
-_OTHER_ROLES = ("unknown", "eval", "predict")
+# Without records or graphs, what training is goes by a function's name.
+_IF_NO_TRAINING = ("train", "unknown", "eval", "predict")
 
 
 def open_run(path: Any, graphs: Iterable[str] = (),
@@ -118,7 +119,7 @@ class Run:
         """
         if role == "train" and self.training:
             return self.training
-        wanted = _OTHER_ROLES if role == "train" else (role,)
+        wanted = _IF_NO_TRAINING if role == "train" else (role,)
         for one in wanted:
             found: Dict[Rank, List[PairView]] = {}
             for pair in self.pairs:

@@ -9,7 +9,7 @@ import numpy as np
 from keras_npu_dump.analysis.columns import NUMERIC, Columns, make_key
 from keras_npu_dump.analysis.executions import PairView, StepView
 from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators, Source
-from keras_npu_dump.collect.build_graph import QUIET_TYPES
+from keras_npu_dump.collect.body import QUIET_TYPES
 
 # Below this share of the operators that could leave files, a dump is a chosen few.
 _WHOLE = 0.5
@@ -218,6 +218,8 @@ def _completed(columns: Columns, table: Operators) -> Columns:
     has_input = np.zeros(len(table), bool)
     has_output[ops[outputs]] = True
     has_input[ops[~outputs]] = True
+    if outputs.any() and not (has_output & ~has_input & _takes_something(table)).any():
+        return columns
     edges = _edges(table, has_output | has_input)
     if not len(edges):
         return columns
@@ -232,6 +234,16 @@ def _completed(columns: Columns, table: Operators) -> Columns:
         wanted = make_key(source, np.zeros(len(op), np.int64), np.ones(len(op), bool), index)
         given = make_key(op, np.zeros(len(op), np.int64), np.zeros(len(op), bool), slot)
     return _added(columns, wanted[chosen], given[chosen])
+
+
+def _takes_something(table: Operators) -> np.ndarray:
+    """Per operator: another one, not a variable, feeds it."""
+    if len(table.memo.get("takes", ())) != len(table):
+        table.memo["takes"] = np.array([any(
+            source is not None and not table.is_variable(source[0])
+            and not table.is_constant(source[0]) for source in sources)
+            for sources in table.sources], bool)
+    return table.memo["takes"]
 
 
 def _edges(table: Operators, dumped: np.ndarray) -> np.ndarray:

@@ -2,13 +2,30 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, List, NamedTuple, Tuple
+import re
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump.analysis.operators import Operators
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.header import read_header
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
 from keras_npu_dump.formats.tree import list_files
+
+# The time in a name, the only part of it that differs from step to step.
+_STAMP = re.compile(r"\.([0-9]{16})(?=\.csv(?:\0|\Z)|\0|\Z)")
+
+
+class Times(Sequence[int]):
+    """Times of files, read when asked: they matter where an operator has several files."""
+
+    def __init__(self, texts: List[str]):
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, number: Any) -> Any:
+        return int(self._texts[number])
 
 
 class StepFiles(NamedTuple):
@@ -22,7 +39,7 @@ class StepFiles(NamedTuple):
     names: List[str]
     ops: List[int]
     stats: List[bool]
-    times: List[int]
+    times: Sequence[int]
 
 
 class FileNames:
@@ -35,6 +52,9 @@ class FileNames:
     def __init__(self, operators: Operators):
         self._operators = operators
         self._known: Dict[str, Tuple[int, ...]] = {}
+        # By the whole name with its time blanked: (position, csv), None where
+        # it is no dump file or needs a closer look.
+        self._plain: Dict[str, Optional[Tuple[int, bool]]] = {}
 
     def list(self, folder: str) -> StepFiles:
         """The dump and statistics files of a folder, in the order of their names.
@@ -45,50 +65,54 @@ class FileNames:
         listing = sorted(os.listdir(folder))
         if any(name.isdigit() for name in listing) or "mapping.csv" in listing:
             return self._slowly(folder)
-        self._meet(listing)
+        joined = "\0".join(listing)
+        stamps = _STAMP.findall(joined)
+        stems = _STAMP.sub(".", joined).split("\0") if len(stamps) == len(listing) else None
+        if stems is not None:
+            found = list(map(self._plain.get, stems))
+            if None not in found:
+                # A step like the one before, and all of its names are plain.
+                return StepFiles(listing, [one[0] for one in found if one is not None],
+                                 [one[1] for one in found if one is not None], Times(stamps))
+        return self._closely(folder, listing, stems)
+
+    def _closely(self, folder: str, listing: List[str], stems: Optional[List[str]]
+                 ) -> StepFiles:
         files = StepFiles([], [], [], [])
+        times: List[int] = []
         unsure: List[Tuple[int, Tuple[int, ...]]] = []
-        for name in listing:
-            known = self._known.get(_stem(name))
-            csv = name.endswith(".csv")
-            if known is None or name.count(".") != 4 + csv:
-                parsed = parse_dump_name(name)
-                if parsed is None or parsed.is_overflow:
-                    continue
-                known = self._positions(parsed)
-                time = parsed.timestamp
-            else:
-                text = name[-20:-4] if csv else name[-16:]
-                if not text.isdigit():
-                    # Converted files (.npy) carry their dump's name.
-                    parsed = parse_dump_name(name)
-                    if parsed is None:
-                        continue
-                    time = parsed.timestamp
-                else:
-                    time = int(text)
+        names = [parse_dump_name(name) for name in listing]
+        self._meet(names)
+        for number, (name, parsed) in enumerate(zip(listing, names)):
+            if parsed is None or parsed.is_overflow:
+                continue
+            known = self._positions(parsed)
             if len(known) > 1:
                 unsure.append((len(files.names), known))
+            elif stems is not None:
+                self._plain[stems[number]] = (known[0], parsed.csv)
             files.names.append(name)
             files.ops.append(known[0])
-            files.stats.append(csv)
-            files.times.append(time)
+            files.stats.append(parsed.csv)
+            times.append(parsed.timestamp)
+        files = files._replace(times=times)
         return self._decide(folder, files, unsure) if unsure else files
 
-    def _meet(self, listing: List[str]) -> None:
+    def _meet(self, names: Sequence[Optional[DumpName]]) -> None:
         """New operators in the order in which they ran: without a graph it is the only one."""
-        new = [parse_dump_name(name) for name in listing if _stem(name) not in self._known]
-        for parsed in sorted((one for one in new if one is not None and not one.is_overflow),
-                             key=lambda one: one.timestamp):
-            self._positions(parsed)
+        new = [one for one in names if one is not None and not one.is_overflow
+               and "%s.%s" % (one.op_type, one.op_name) not in self._known]
+        for one in sorted(new, key=lambda one: one.timestamp):
+            self._positions(one)
 
     def _slowly(self, folder: str) -> StepFiles:
         """With digits for long names, and links to them."""
         files = StepFiles([], [], [], [])
         unsure = []
+        times: List[int] = []
         listed = [(file, file.dump) for file in list_files(folder)
                   if file.kind in ("dump", "stats") and file.dump is not None]
-        self._meet([file.full_name for file, _ in listed])
+        self._meet([name for _, name in listed])
         for file, name in listed:
             known = self._positions(name)
             if len(known) > 1:
@@ -96,7 +120,8 @@ class FileNames:
             files.names.append(file.name)
             files.ops.append(known[0])
             files.stats.append(file.kind == "stats")
-            files.times.append(name.timestamp)
+            times.append(name.timestamp)
+        files = files._replace(times=times)
         return self._decide(folder, files, unsure) if unsure else files
 
     def _positions(self, name: DumpName) -> Tuple[int, ...]:
@@ -132,7 +157,3 @@ class FileNames:
                 ops[number] = candidates[min(place // turns, len(candidates) - 1)]
         return files._replace(ops=ops)
 
-
-def _stem(name: str) -> str:
-    """"type.name" of a dump file's name."""
-    return name[:name.find(".", name.find(".") + 1)]

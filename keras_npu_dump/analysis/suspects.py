@@ -77,13 +77,14 @@ class Suspect:
 def make_suspect(series: Series, number: int, position: int, reason: str, message: str,
                  confidence: str, downstream: int = 0) -> Suspect:
     """A suspect from an operator of a series in its execution `number`."""
-    op = series.operators[position]
+    table = series.operators
     step = series.steps[number]
     return Suspect(
-        op=op.name, op_type=op.type, original_ops=list(op.original_ops), step=step.data_index,
+        op=table.names[position], op_type=table.types[position],
+        original_ops=list(table.originals[position]), step=step.data_index,
         iteration=step.iteration, rank=series.pair.rank_key, reason=reason, message=message,
-        confidence=confidence, downstream=downstream, producers=op.producers,
-        consumers=list(op.consumers), fusion_pass=op.fusion_pass, position=position,
+        confidence=confidence, downstream=downstream, producers=table.producers_of(position),
+        consumers=table.consumers_of(position), position=position,
         order=(series.ordinal, number, position), ranks=[series.pair.rank_key],
         steps=[step.data_index], series=series)
 

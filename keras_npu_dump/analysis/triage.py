@@ -17,6 +17,7 @@ from keras_npu_dump.analysis import (
 )
 from keras_npu_dump.analysis.evidence import show_places
 from keras_npu_dump.analysis.executions import PairView
+from keras_npu_dump.analysis.operators import fusion_pass
 from keras_npu_dump.analysis.related import explained_by_others
 from keras_npu_dump.analysis.run import Run, open_run
 from keras_npu_dump.analysis.series import Series
@@ -96,6 +97,12 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
     return work.answer(limit, write)
 
 
+def _name_fusion_pass(suspect: Suspect) -> None:
+    described = suspect.series.pair.described([suspect.op]).get(suspect.op)
+    if described is not None:
+        suspect.fusion_pass = fusion_pass(described)
+
+
 def _overflow_only(run: Run) -> bool:
     return any(one.options.get("enable_dump_debug") for one in run.manifest.runs)
 
@@ -138,6 +145,8 @@ class _Work:
         observations = [one for one in everything if one.confidence == LOW]
         more = len(suspects) - MAX_SUSPECTS
         suspects = suspects[:MAX_SUSPECTS]
+        for one in suspects:
+            _name_fusion_pass(one)
         for one in suspects[:3]:
             show_places(one)
         ranks = list(dict.fromkeys(one.pair.rank_key for one in self.series))

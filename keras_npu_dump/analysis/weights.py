@@ -1,7 +1,7 @@
 """The variables that training changes, and where a dump shows their values."""
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Set
+from typing import Dict, List, NamedTuple, Optional
 
 import numpy as np
 
@@ -30,7 +30,13 @@ def find_weights(table: Operators) -> List[Weight]:
     come from the forward pass, the optimizer's own variables are read by nothing
     but updates.
     """
-    gradients = gradient_operators(table)
+    if "weights" not in table.memo:
+        table.memo["weights"] = _weights(table)
+    return table.memo["weights"]
+
+
+def _weights(table: Operators) -> List[Weight]:
+    gradients = table.gradients
     from_gradients = table.reach(gradients)
     found: Dict[int, Weight] = {}
     for position in range(table.known):
@@ -50,13 +56,9 @@ def find_weights(table: Operators) -> List[Weight]:
     return list(found.values())
 
 
-def gradient_operators(table: Operators) -> Set[int]:
-    return {position for position in range(table.known) if table.is_gradient(position)}
-
-
 def leaf_gradients(table: Operators) -> List[int]:
     """Operators of the backward pass whose values leave it: the gradients of weights."""
-    gradients = gradient_operators(table)
+    gradients = table.gradients
     return [position for position in sorted(gradients) if any(
         one not in gradients and table.types[one] != "NetOutput"
         for one in table.consumers[position])]

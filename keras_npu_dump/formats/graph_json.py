@@ -143,6 +143,9 @@ def iter_json(path: Path) -> Iterator[str]:
                     fields = {}
                 yield json.dumps(to_json(block, "OpDef"))
                 ops += 1
+            elif kind == "node":
+                raise text.TextError("an ONNX twin has no such JSON form; "
+                                     "the ge_proto file has", 0)
             elif kind == "}":
                 if ops:
                     yield "], " if fields else "]"

@@ -60,7 +60,7 @@ class Pieces:
                 end = len(data)
                 self.skipping = True
             if end - start > MAX_LINE:
-                colon = data.find(b":", start, start + 200)
+                colon = data.find(b":", start, min(end, start + 200))
                 head = data[done:colon] if colon > 0 else data[done:start]
                 parts.append(head + b": " + ELIDED.encode())
                 done = end

@@ -180,10 +180,8 @@ def _events(path: Path) -> Iterator[Tuple[str, Any]]:
     path_text = os.fspath(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        head = os.pread(fd, HEAD_BYTES, 0)
         size = os.fstat(fd).st_size
-        if _HEAD.match(head) and not _AS_PRINTED.search(head) \
-                and size <= _MAX_LOOSE:
+        if _is_loose(fd, size):
             for graph in _loose(fd, size, path_text):
                 yield "whole", graph
             return
@@ -205,24 +203,47 @@ def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
     path_text = os.fspath(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        yield from _scan(Pieces(fd), path_text, raw=True)
+        size = os.fstat(fd).st_size
+        if not _is_loose(fd, size):
+            yield from _scan(Pieces(fd), path_text, raw=True)
+            return
+        for name, value in _whole(fd, size, path_text):
+            if name == "graph" and isinstance(value, list):
+                yield "{", None
+                yield from value
+                yield "}", None
+            else:
+                yield name, value
     finally:
         os.close(fd)
 
 
-def _loose(fd: int, size: int, path: str) -> Iterator[Graph]:
-    """Graphs of a file that is not laid out as GE prints it."""
-    data = read_exactly(fd, size, 0)
+def _is_loose(fd: int, size: int) -> bool:
+    """Whether a graph is not laid out as GE prints it (edited by hand)."""
+    head = os.pread(fd, HEAD_BYTES, 0)
+    return size <= _MAX_LOOSE and _AS_PRINTED.search(head) is None \
+        and _HEAD.match(head) is not None
+
+
+def _whole(fd: int, size: int, path: str) -> text.Message:
     try:
-        message = text.parse(data)
-        for name, value in message:
-            if name == "graph" and isinstance(value, list):
-                if text.first(value, "node") is not None:
-                    yield graph_onnx.decode_graph(value)
-                else:
-                    yield graph_decode.decode_graph(value)
+        return text.parse(read_exactly(fd, size, 0))
     except text.TextError as error:
         raise FormatError(path, error.reason, error.offset) from None
+
+
+def _loose(fd: int, size: int, path: str) -> Iterator[Graph]:
+    """Graphs of a file that is not laid out as GE prints it."""
+    for name, value in _whole(fd, size, path):
+        if name == "graph" and isinstance(value, list):
+            decode = graph_decode.decode_graph
+            if text.first(value, "node") is not None:
+                decode = graph_onnx.decode_graph
+            try:
+                graph = decode(value)
+            except text.TextError as error:
+                raise FormatError(path, error.reason, error.offset) from None
+            yield graph
 
 
 def _scan(pieces: Pieces, path: str,

@@ -30,6 +30,7 @@ _FIRST_READ = 4096
 # A header holds names and shapes only. The device writer allows 2 GiB; what
 # is larger than this has never been seen and is not worth believing.
 MAX_HEADER = 64 << 20
+_FIRST_TAGS = (0x0A, 0x10, 0x1A, 0x22, 0x2A, 0x32)
 _MAX_MESSAGE = 1 << 31  # protobuf's own limit
 
 
@@ -126,10 +127,11 @@ def _read_legacy(fd: int, size: int) -> Optional[DumpHeader]:
     if not 0 < size < _MAX_MESSAGE:
         return None
     with mmap.mmap(fd, size, access=mmap.ACCESS_READ) as view:
-        # Every known writer starts with field 1 (version), and the message
-        # must describe at least one tensor: otherwise any text file that
-        # happens to look like fields would pass.
-        if view[0] != 0x0A:
+        # A message starts with one of its fields, and must describe at least
+        # one tensor: otherwise other files that happen to look like fields
+        # would pass. (The length in front of a newer header never does: its
+        # upper bytes are 0, which is no field.)
+        if view[0] not in _FIRST_TAGS:
             return None
         try:
             header = parse_message(view, 0, size)

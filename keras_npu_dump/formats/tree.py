@@ -134,10 +134,15 @@ def interpret(path: str, above: List[str],
         if _TIME.match(parts[position]):
             anchor = position
             break
+    time = None
     if anchor is None:
         rest = _tail(parts)
         start = len(parts) - len(rest)
-        time = None
+        # a level between the time and the device: still below that time
+        for position in range(start - 1, max(start - 3, -1), -1):
+            if _TIME.match(parts[position]):
+                time, start = parts[position], position
+                break
     else:
         rest = parts[anchor + 1:]
         start = anchor
@@ -190,10 +195,10 @@ def numeric_key(name: str) -> Tuple:
 def list_files(folder) -> List[DumpFile]:
     """The regular files of one folder, in the order of their names.
 
-    Digits are resolved through the folder's mapping.csv. A link that another
-    tool left counts as the file it points to (a digits file that was renamed
-    back leaves one: the link is listed with kind "link", so that a tensor is
-    not counted twice).
+    Digits are resolved through the folder's mapping.csv. A link to a file of
+    the same folder has the kind "link": a tool that renames digits back
+    leaves one, and the tensor must not be counted twice. A link to a file
+    elsewhere is that file.
 
     Raises:
       OSError: the folder cannot be read.
@@ -214,9 +219,10 @@ def list_files(folder) -> List[DumpFile]:
                 form = info.st_mode & _TYPE
                 if form == _LINK:
                     info = stat(name, dir_fd=fd)
-                    if info.st_mode & _TYPE == _FILE:
+                    form = info.st_mode & _TYPE
+                    if form == _FILE and _leads_here(name, fd, folder):
                         add(DumpFile(name, info.st_size, None, "link", name))
-                    continue
+                        continue
             except OSError:
                 continue  # gone since, or a link to nowhere
             if form != _FILE:
@@ -234,3 +240,10 @@ def list_files(folder) -> List[DumpFile]:
     finally:
         os.close(fd)
     return files
+
+
+def _leads_here(name: str, fd: int, folder: str) -> bool:
+    target = os.readlink(name, dir_fd=fd)
+    return os.sep not in target or os.path.realpath(
+        os.path.join(folder, os.path.dirname(target))) \
+        == os.path.realpath(folder)

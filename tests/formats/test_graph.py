@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_pieces, graph_reader, graph_writer, text
+from keras_npu_dump.formats import graph_json, graph_pieces, graph_reader, graph_writer, text
 from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp, connect, split_edge
 from tests.formats import graphs
 
@@ -344,6 +344,39 @@ def test_a_long_operator_is_read_across_pieces(path):
     assert graph.ops[1].name == "z"
 
 
+@FAST
+@given(st.lists(st.tuples(st.sampled_from(["    a: ", "x", ""]),
+                          st.integers(0, 200)), max_size=12),
+       st.booleans(), st.integers(1, 100))
+def test_exactly_the_long_lines_are_left_out(path, lines, ended, chunk):
+    texts = [(start + "y" * length).encode() for start, length in lines]
+    data = b"\n".join(texts) + (b"\n" if ended else b"")
+    write(path, data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_pieces, "MAX_LINE", 50)
+        patch.setattr(graph_pieces, "_CHUNK", chunk)
+        with open(path, "rb") as file:
+            pieces = graph_pieces.Pieces(file.fileno())
+            while pieces.more(0):
+                pass
+    expected = []
+    for line in data.split(b"\n"):
+        if len(line) > 50:
+            colon = line.find(b":", 0, 200)
+            line = line[:max(colon, 0)] + b": ELIDED_TEXT"
+        expected.append(line)
+    assert pieces.data == b"\n".join(expected)
+
+
+@FAST
+@given(st.lists(graphs.GRAPHS, min_size=1, max_size=3), st.integers(1, 300))
+def test_the_size_of_pieces_changes_nothing(path, written, chunk):
+    graph_writer.write_graphs(path, written)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_pieces, "_CHUNK", chunk)
+        assert list(graph_reader.read_graphs(path)) == written
+
+
 def test_deep_nesting_is_an_error_not_a_crash(path):
     write(path, b"graph {\n  attr {\n" + b"    value {\n" * 100000
           + b"    }\n" * 100000 + b"  }\n}\n")
@@ -375,6 +408,12 @@ def test_files_laid_out_by_hand_are_read_all_the_same(path):
     assert op.output_descs == [Desc("DT_FLOAT", (3,), "ND")]
     assert op.fields["dst_index"] == [5, 6]
     assert list(graph_reader.iter_ops(path)) == [("x", op)]
+    assert graph_json.read_json(path) == {"graph": [
+        {"name": "x", "op": [{"name": "a", "type": "Add", "input": ["b:0"],
+                              "output_desc": [{"dtype": "DT_FLOAT", "layout":
+                                               "ND", "shape": {"dim": [3]}}],
+                              "id": 4, "dst_index": [5, 6]}]},
+        {"name": "y"}]}
 
 
 def test_equal_descriptions_are_shared(path):

@@ -155,6 +155,12 @@ def test_an_onnx_twin_says_what_it_lacks(path):
     assert train.ops[0].origins == ["tf/args0"]
 
 
+def test_an_onnx_twin_has_no_json(path):
+    write(path, ONNX % ORIGINS)
+    with pytest.raises(FormatError, match="ge_proto file has"):
+        graph_json.read_json(path)
+
+
 def test_the_name_of_a_large_onnx_file_is_found_at_its_end(path):
     node = b'  node {\n    name: "n"\n    op_type: "ge:Add"\n  }\n'
     write(path, b"graph {\n" + node * 20000 + b'  name: "late"\n'

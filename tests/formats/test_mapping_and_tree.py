@@ -57,6 +57,11 @@ def test_the_walk_may_start_at_any_level(tmp_path, level):
     # levels that scripts put above
     (["rank_3", "step0", "20310102030405", "0", "m", "6", "1"],
      ("20310102030405", 0, "m", 6, 1, os.path.join("rank_3", "step0"))),
+    # a level between time and device
+    (["20310102030405", "rank_3", "0", "m", "6", "1"],
+     ("20310102030405", 0, "m", 6, 1, "")),
+    # another framework's order: no device, a rank above
+    (["rank_3", "net", "1", "0"], (None, None, "net", 1, 0, "rank_3")),
     # no time folder left
     (["0", "m", "6", "1"], (None, 0, "m", 6, 1, "")),
 ])
@@ -131,15 +136,22 @@ def test_files_are_listed_with_what_they_are(tmp_path):
         b"11794093422222222222,Add.long.5.9.1900000000444444.csv\n"
         b"99,Cast.toy_cast.2.4.1900000000777778\n"))
     (tmp_path / "link").symlink_to(tmp_path / "99")
+    (tmp_path / "8").symlink_to("99")
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "directory").symlink_to(tmp_path / "folder")
+    elsewhere = put(tmp_path, "folder", "Mul.m.1.2.1617161424189417",
+                    content=b"123")
+    (tmp_path / elsewhere.name).symlink_to(elsewhere)
     files = {file.name: file for file in tree.list_files(tmp_path)}
     assert {name: file.kind for name, file in files.items()} == {
         DUMP: "dump", DUMP + ".csv": "stats",
         "Opdebug.Node_OpDebug.1.2.1617161424189416": "overflow",
         "11794093422222222222": "stats", "99": "dump", "7": "digits",
         "conv1_relu.0.1596191800668285.npy": "foreign",
-        "mapping.csv": "mapping", "link": "link"}
+        "mapping.csv": "mapping", "link": "link", "8": "link",
+        elsewhere.name: "dump"}
+    assert files[elsewhere.name].size == 3
     assert files[DUMP].size == 5
     assert files["99"].full_name == "Cast.toy_cast.2.4.1900000000777778"
     assert files["99"].dump.op_name == "toy_cast"

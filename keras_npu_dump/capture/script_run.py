@@ -3,14 +3,16 @@
 What differs is that the interpreter goes on afterwards.
 """
 import atexit
+import builtins
+import importlib.machinery
 import os
-import runpy
 import signal
 import sys
 import threading
 import types
 from typing import Any, Callable, List, Optional, Set
 
+_KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
 # Frames of these files are ours, between the script's own.
 _OURS = frozenset(os.path.join(os.path.dirname(__file__), name) for name in ("fit_patch.py",))
 
@@ -32,7 +34,7 @@ def run_as_main(script: str, arguments: List[str],
     _set_import_path(script)
     _end_orderly_on_sigterm()
     try:
-        runpy.run_path(script, run_name="__main__")
+        _execute(script)
         status = 0
     except SystemExit as end:
         status = _status_of(end)
@@ -41,6 +43,26 @@ def run_as_main(script: str, arguments: List[str],
         if not is_told(error):
             _print_traceback(error)
     return status
+
+
+def _execute(script: str) -> None:
+    """Compiles and runs the file in a module that is `__main__` from now on.
+
+    runpy.run_path does the same but for two things: from Python 3.9 on the interpreter has
+    an absolute `__file__` beside the argv[0] that was given, and `__main__` stays after the
+    script's end, for threads and exit handlers.
+    """
+    path = os.path.abspath(script) if sys.version_info >= (3, 9) else script
+    with open(script, "rb") as file:
+        source = file.read()
+    module = types.ModuleType("__main__")
+    module.__dict__.update(
+        __file__=path, __builtins__=builtins, __spec__=None, __cached__=None, __annotations__={},
+        __loader__=importlib.machinery.SourceFileLoader("__main__", path))
+    module.__doc__ = None
+    _KEPT.append(sys.modules.get("__main__"))
+    sys.modules["__main__"] = module
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 
 
 def finish() -> None:

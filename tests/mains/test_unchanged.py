@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from tests.mains.running import GREPPED, codes, manifest, run_main, trained
+from tests.mains.running import GREPPED, codes, journal, manifest, run_main, trained
 
 FIRST = (0, (0, 0, 0))
 
@@ -125,3 +125,18 @@ def test_an_interrupted_run_leaves_journal_and_manifest(tmp_path, how, status):
     assert "not reached" not in done.stdout
     assert ("Traceback" in done.stderr) == (how in ("error", "SIGINT"))
     assert "fit_patch" not in done.stderr  # the script's own frames only
+
+
+def test_strict_a_missing_dump_stops_training(tmp_path):
+    options = ["--data_dump_layer=no/such/operator", "--data_dump_strict"]
+    done = run_main(tmp_path, "strict.py", options=options, status=1)
+    assert "Training was stopped: No dump of data_index 0" in done.stderr
+    assert "Traceback" not in done.stderr and "trained to the end" not in done.stdout
+    assert "layer-unknown" in codes(manifest(tmp_path))
+    count = [one["count"] for one in journal(tmp_path) if one["event"] == "count"][-1]
+    assert 2 < count < 120
+
+
+def test_a_missing_dump_is_otherwise_a_warning(tmp_path):
+    done = run_main(tmp_path, "strict.py", options=["--data_dump_layer=no/such/operator"])
+    assert "No dump of data_index 0" in done.stderr and "trained to the end" in done.stdout

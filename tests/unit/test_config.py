@@ -136,3 +136,13 @@ def test_arguments_win_over_flags():
 def test_an_object_without_any_flag_is_refused():
     with pytest.raises(ConfigError, match="define_flags"):
         DumpConfig.from_flags(flags(batch_size=32))
+
+
+def test_explicit_is_what_differs_from_its_default_or_was_named():
+    assert DumpConfig().explicit == frozenset()
+    assert DumpConfig(dump_step=None).explicit == frozenset()  # every one, and not said
+    assert DumpConfig(dump_step="5", dump_path="d").explicit == {"dump_step", "dump_path"}
+    assert DumpConfig(explicit=("dump_step",)).explicit == {"dump_step"}
+    assert DumpConfig().replace(dump_step="0").explicit == {"dump_step"}
+    assert DumpConfig(dump_step="5").at("/x").explicit == {"dump_step"}
+    assert DumpConfig(dump_step="5", explicit=()) == DumpConfig(dump_step="5")

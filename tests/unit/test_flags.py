@@ -1,14 +1,15 @@
 """Do the flags live beside those of mains that exist?"""
 import argparse
 import ast
+import sys
 
 import pytest
 from absl import flags as absl_flags
 
 from keras_npu_dump import flags
 from keras_npu_dump.config import DumpConfig
-from keras_npu_dump.flag_values import FLAG_FIELDS
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.flag_values import FLAG_FIELDS
 
 
 @pytest.fixture
@@ -113,3 +114,52 @@ def test_argparse_refuses_with_status_2(argument, capsys):
         parser.parse_args([argument])
     assert error.value.code == 2
     assert "expected" in capsys.readouterr().err
+
+
+def parsed(*argv, known_only=False, define_first=True):
+    values = absl_flags.FlagValues()
+    if define_first:
+        flags.define_flags(values)
+    values(["train.py"] + list(argv), known_only=known_only)
+    return values
+
+
+def test_what_was_said_on_the_command_line_is_explicit():
+    config = DumpConfig.from_flags(parsed("--data_dump_flag", "--data_dump_step=0",
+                                          "--data_dump_path=", "--over_dump_path=x"))
+    assert config.explicit == {"enable_dump", "dump_step"}
+    config = DumpConfig.from_flags(parsed("--over_dump", "--over_dump_path=x",
+                                          "--data_dump_path=y"))
+    assert config.explicit == {"enable_dump_debug", "dump_path"} and config.dump_path == "x"
+
+
+def test_what_a_script_assigns_to_a_flag_is_explicit_too():
+    values = parsed("--data_dump_flag")
+    values.data_dump_step = "7"
+    assert DumpConfig.from_flags(values).explicit == {"enable_dump", "dump_step"}
+
+
+def test_of_an_argparse_namespace_what_differs_from_the_default_is_explicit():
+    parser = argparse.ArgumentParser()
+    flags.add_arguments(parser)
+    config = DumpConfig.from_flags(parser.parse_args(["--data_dump_flag", "--data_dump_step=5"]))
+    assert config.explicit == {"enable_dump", "dump_step"}
+
+
+def test_flags_defined_after_a_lenient_parse_get_their_values(monkeypatch):
+    argv = ["train.py", "--data_dump_flag", "--data_dump_step=0|5", "--other=1", "positional"]
+    monkeypatch.setattr(sys, "argv", argv)
+    values = parsed(*argv[1:], known_only=True, define_first=False)
+    flags.define_flags(values)
+    assert (values.data_dump_flag, values.data_dump_step) == (True, "0|5")
+    assert values.data_dump_path == "" and values.over_dump is False
+    assert DumpConfig.from_flags(values).explicit == {"enable_dump", "dump_step"}
+
+
+def test_a_late_definition_does_not_touch_what_was_there(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py", "--data_dump_step=9"])
+    values = absl_flags.FlagValues()
+    absl_flags.DEFINE_string("data_dump_step", "10", "", flag_values=values)
+    values(["train.py"])
+    flags.define_flags(values)
+    assert values.data_dump_step == "10"

@@ -1,0 +1,206 @@
+"""Does a DumpSession count what a loop of one's own does, and keep quiet where dump is off?"""
+import json
+
+import pytest
+
+from tests.conftest import run_python
+
+PRELUDE = """
+import json, os, sys
+import keras_npu_dump
+from keras_npu_dump import DumpConfig, DumpSession
+keras_npu_dump.emulator.install()
+import npu_device
+
+def lines(dump):
+    with open(dump._capture.journal.path) as file:
+        return [json.loads(line) for line in file]
+
+def executions(dump):
+    return [(one["data_index"], one["epoch"], one["batch"], one["uncertain"])
+            for one in lines(dump) if one["event"] == "execution"]
+"""
+
+
+def answer(code, folder, **kwargs):
+    done = run_python(PRELUDE + code, folder, **kwargs)
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def test_calls_are_counted_over_epochs_and_loops(tmp_path):
+    result, _ = answer("""
+dump = DumpSession(dump_path="d", dump_step="0|4|6")
+npu_device.open()
+with dump:
+    for _ in range(2):
+        dump.next_epoch()
+        for _ in range(3):
+            with dump.step():
+                pass
+with dump:
+    with dump.step():
+        pass
+print(json.dumps([executions(dump), [one["fit"] for one in lines(dump) if one["event"] == "fit"]]))
+""", tmp_path)
+    assert result == [[[0, 0, 0, None], [4, 1, 1, None], [6, 0, 0, None]], [0, 1]]
+
+
+def test_calls_that_loop_themselves_with_and_without_loops_on_the_device(tmp_path):
+    code = """
+dump = DumpSession(dump_path="d", dump_step="0|1|4|11")
+npu_device.open()
+%s
+with dump:
+    for _ in range(4):
+        with dump.step(batches=3):
+            pass
+print(json.dumps(executions(dump)))
+"""
+    result, _ = answer(code % "", tmp_path)
+    assert [one[:3] for one in result] == [[0, 0, 0], [1, 0, 3]]
+    assert all("3 batches in one execution" in one[3] for one in result)
+    for setting, env in (("npu_device.set_npu_loop_size(3)", None), ("", {"NPU_LOOP_SIZE": "3"})):
+        result, _ = answer(code % setting, tmp_path, env=env)
+        assert [one[:3] for one in result] == [[0, 0, 0], [1, 0, 1], [4, 0, 4], [11, 0, 11]]
+        assert all("NPU_LOOP_SIZE=3" in one[3] for one in result)
+
+
+def test_a_loop_size_that_changes_makes_indices_come_again(tmp_path):
+    result, _ = answer("""
+dump = DumpSession(dump_path="d", dump_step="3|4")
+npu_device.open()
+npu_device.set_npu_loop_size(4)
+with dump:
+    with dump.step(batches=4):   # 0 to 3
+        pass
+    npu_device.set_npu_loop_size(3)
+    with dump.step(batches=3):   # 3 to 5
+        pass
+print(json.dumps(executions(dump)))
+""", tmp_path)
+    assert [one[:3] for one in result] == [[3, 0, 3], [3, 0, 4], [4, 0, 5]]
+    assert "may come again" in result[-1][3]
+
+
+def test_the_end_of_the_data_is_no_call_and_another_error_is_a_doubt(tmp_path):
+    result, _ = answer("""
+dump = DumpSession(dump_path="d", dump_step="0-9")
+npu_device.open()
+with dump:
+    batches = iter([1, 2])
+    while True:
+        try:
+            with dump.step():
+                next(batches)
+        except StopIteration:
+            break
+    try:
+        with dump.step():
+            raise KeyError("perhaps inside, perhaps before")
+    except KeyError:
+        pass
+    with dump.step():
+        pass
+print(json.dumps(executions(dump)))
+""", tmp_path)
+    assert [one[0] for one in result] == [0, 1, 2, 2, 3]  # the later line of an index counts
+    assert [one[3] is not None for one in result] == [False, False, False, False, True]
+    assert "interrupted" in result[-1][3]
+
+
+def test_misuse_is_told(tmp_path):
+    result, stderr = answer("""
+dump = DumpSession(dump_path="d")
+npu_device.open()
+said = []
+for call in (lambda: dump.step(), lambda: dump.__enter__().step(batches=0)):
+    try:
+        call()
+    except (RuntimeError, ValueError) as error:
+        said.append(str(error))
+print(json.dumps(said))
+""", tmp_path)
+    assert "with dump:" in result[0] and "1 or more" in result[1]
+
+
+@pytest.mark.parametrize("code, part", [
+    ("DumpSession(dump_path='d'); npu_device.open()", "never entered"),
+    ("keras_npu_dump.apply(DumpConfig(dump_path='d')); npu_device.open()", "No fit()"),
+    ("DumpSession(dump_path='d')", "npu_device.open() was never called"),
+])
+def test_what_was_made_and_never_used_is_told_at_the_end(tmp_path, code, part):
+    _, stderr = answer(code + "\nprint(0)", tmp_path)
+    assert part in stderr
+
+
+def test_a_folder_deleted_after_open_is_made_again_and_told(tmp_path):
+    result, stderr = answer("""
+import shutil
+dump = DumpSession(dump_path="out/d", dump_step="0|1")
+npu_device.open()
+with dump:
+    with dump.step():
+        pass
+shutil.rmtree("out")
+with dump:
+    with dump.step():
+        pass
+record = json.load(open(dump._capture.record.folder + "/run.json"))
+print(json.dumps([executions(dump), record["opened"], [one["event"] for one in lines(dump)]]))
+""", tmp_path)
+    assert result[:2] == [[[1, 0, 0, None]], True]
+    assert result[2][:2] == ["section", "count"]
+    assert stderr.count("was deleted after npu_device.open()") == 1
+
+
+def test_settings_that_silence_a_dump_are_named_when_the_device_is_opened(tmp_path):
+    _, stderr = answer("""
+dump = DumpSession(dump_path="d")
+npu_device.global_options().enable_exception_dump = 1
+npu_device.open()
+print(0)
+""", tmp_path, env={"NPU_COLLECT_PATH": str(tmp_path / "collected"), "DUMP_GE_GRAPH": "0"})
+    for part in ("enable_exception_dump = 1", "NPU_COLLECT_PATH=", "DUMP_GE_GRAPH=0"):
+        assert stderr.count(part) == 1
+
+
+def test_paths_with_blanks_and_other_scripts_work_and_are_told(tmp_path):
+    result, stderr = answer("""
+dump = DumpSession(dump_path="数据 dump")
+npu_device.open()
+with dump:
+    with dump.step():
+        pass
+print(json.dumps(len(executions(dump))))
+""", tmp_path)
+    assert result == 1 and "comparator refuses paths with a blank" in stderr
+
+
+def test_too_little_room_is_refused_before_anything_is_made(tmp_path):
+    done = run_python(PRELUDE + """
+DumpSession(DumpConfig(dump_path="d", min_free_gb=1e9))
+""", tmp_path, check=False)
+    assert done.returncode == 1 and "data_dump_min_free_gb" in done.stderr
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_full_disk_does_not_end_training_and_lines_wait_for_room(tmp_path):
+    result, stderr = answer("""
+import resource
+dump = DumpSession(dump_path="d", dump_step="0-3")
+npu_device.open()
+with dump:
+    with dump.step():
+        pass
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150, limit[1]))
+    for _ in range(2):
+        with dump.step():
+            pass
+    resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    with dump.step():
+        pass
+print(json.dumps([one[0] for one in executions(dump)]))
+""", tmp_path)
+    assert result == [0, 1, 2, 3]
+    assert stderr.count("training goes on") == 1

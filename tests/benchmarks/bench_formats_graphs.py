@@ -4,9 +4,9 @@
 
 20 files, 356 MB in all, made of one graph of 10,000 different operators each repeated to
 size. Peers: `grep -l` as a process for heads and keyword; google.protobuf's text_format
-for the full read (its tokenizer is Python on every runtime). Goals of the issue: heads
-200 times faster, the keyword in at most 1.5 times grep's time, the full read 20 times
-faster.
+for the full read (its tokenizer is Python on every runtime). The goals of the
+issue were heads 200 times faster, the keyword in at most 1.5 times grep's time, the full
+read 20 times faster; the first and the last were passed easily and are raised here.
 """
 import argparse
 import os
@@ -110,7 +110,7 @@ def main():
                         assert desc.attrs or not desc.layout
 
         table = bench.Table("%d graph files, %d MB" % (count, total >> 20))
-        table.compare("heads of all", heads, grep, faster=200 if not args.small else 20,
+        table.compare("heads of all", heads, grep, faster=300 if not args.small else 20,
                       rounds=args.rounds, peer_name="grep -l")
         table.compare("keyword to the end of all", keyword, grep, at_most=1.5 if not args.small
                       else 5, rounds=2 * args.rounds, peer_name="grep -l")
@@ -129,8 +129,8 @@ def main():
 
         name = "full read, %d operators, %d MB" % (operators, len(text) >> 20)
         rounds = min(args.rounds, 3)
-        table.compare(name, read, protobuf, faster=20, rounds=rounds, peer_name="text_format")
-        table.compare("  and every attribute parsed", read_all, protobuf, faster=1,
+        table.compare(name, read, protobuf, faster=30 if not args.small else 15, rounds=rounds, peer_name="text_format")
+        table.compare("  and every attribute parsed", read_all, protobuf, faster=3,
                       rounds=rounds, peer_name="text_format")
         return table.end()
 

@@ -4,7 +4,7 @@
 
 A file of 4 GB with one tensor (in memory where the machine has that, sparse elsewhere).
 Peer: numpy.memmap on the same bytes. Goals of the issue: at most 1.1 times its time; in
-blocks at most 1.5 times, under 50 MB more than before.
+blocks at most 1.5 times (raised to 1.2), under 50 MB more than before.
 """
 import argparse
 import os
@@ -74,7 +74,7 @@ def main():
         table = bench.Table("one tensor of %d MB" % (size >> 20))
         table.compare("mapped, summed", mapped, memmap, at_most=1.1, rounds=args.rounds,
                       peer_name="numpy.memmap")
-        table.compare("in blocks, summed", blocks, memmap, at_most=1.5, rounds=args.rounds,
+        table.compare("in blocks, summed", blocks, memmap, at_most=1.2, rounds=args.rounds,
                       peer_name="numpy.memmap")
         grown = int(subprocess.run(
             [sys.executable, "-c", _BLOCKS, path], env=dict(os.environ, PYTHONPATH=bench.ROOT),

@@ -129,7 +129,8 @@ def main():
 
         name = "full read, %d operators, %d MB" % (operators, len(text) >> 20)
         rounds = min(args.rounds, 3)
-        table.compare(name, read, protobuf, faster=30 if not args.small else 15, rounds=rounds, peer_name="text_format")
+        table.compare(name, read, protobuf, faster=30 if not args.small else 15, rounds=rounds,
+                      peer_name="text_format")
         table.compare("  and every attribute parsed", read_all, protobuf, faster=3,
                       rounds=rounds, peer_name="text_format")
         return table.end()

@@ -36,7 +36,7 @@ HANDLES = frozenset(("DT_RESOURCE", "DT_VARIANT", "DT_STRING", "DT_STRING_REF"))
 _CALLER = re.compile(r"(Call|If|Case|While|For|Gradient|Function|Graph)$")
 # Descriptions are the costliest part of a graph to read, and those of a sample
 # tell graphs apart: the first of each type, then every so many of it.
-_FIRST_DESCS, _EVERY_DESC = 50, 16
+_FIRST_DESCS, _EVERY_DESC = 20, 16
 # Larger graphs are read operator by operator, without their options.
 _STREAM_BYTES = 64 << 20
 _OPTIONS = ("GlobalOptions", "SessionOptions", "GraphOptions")
@@ -87,9 +87,16 @@ class Body:
     has_step: bool
     options: Dict[str, str]
     operator_names: Set[str] = dataclasses.field(default_factory=set)
+    owed_by: Dict[Tuple[str, FrozenSet[str]], FrozenSet[str]] = dataclasses.field(
+        default_factory=dict)
 
     def owed(self, mode: str, layers: FrozenSet[str]) -> FrozenSet[str]:
         """Keys that leave a file in every execution, with these dump options."""
+        if (mode, layers) not in self.owed_by:
+            self.owed_by[mode, layers] = self._owed(mode, layers)
+        return self.owed_by[mode, layers]
+
+    def _owed(self, mode: str, layers: FrozenSet[str]) -> FrozenSet[str]:
         return frozenset(key for key, op in self.keys.items()
                          if op.expected and not op.conditional and _has_data(op, mode)
                          and (not layers or op.name in layers or layers.intersection(op.originals)))
@@ -137,7 +144,7 @@ class _Reader:
         self.options: Dict[str, str] = {}
         self._keys: Dict[str, OpFact] = {}
         self._by_graph: Dict[str, List[str]] = {}
-        self._types: Dict[str, List[OpFact]] = {}
+        self._types: Dict[str, OpFact] = {}
         self._counts: Dict[str, int] = {}
         self._count = 0
         self._has_step = False
@@ -162,16 +169,17 @@ class _Reader:
             outputs = [(one.dtype, one.shape) for one in op.output_descs]
             described = True
         else:
-            like = self._types[kind][0]
+            like = self._types[kind]
             inputs, outputs, described = like.inputs, like.outputs, False
         fact = OpFact(op.name, kind, tuple(name for name in op.original_op_names or () if name),
                       inputs, outputs, kind not in QUIET_TYPES and not _no_task(op), described)
-        self._types.setdefault(kind, [fact])
+        if not number:
+            self._types[kind] = fact
         # Operators of FFTS+ sub-graphs carry a prefix that the comparator strips.
         base = sanitise(op.name)
         if "sgt_graph_" in base or "_lxslice" in base:
             base = DumpName(kind, base).base_op_name
-        key = "%s.%s" % (sanitise(kind), base)
+        key = sanitise(kind) + "." + base
         self._keys[key] = fact
         self._by_graph[graph].append(key)
 

@@ -23,20 +23,18 @@ class BuildGraph:
         self.error: Optional[str] = None
         self.role = "unknown"
         self.role_evidence: List[str] = []
+        # The name of its folder, as the device writes it (runtime dump_task.h).
+        self.dump_name: Optional[str] = None
         self._problems = problems
         try:
             self.name = graph_reader.read_head(file.path).name
+            self.dump_name = sanitise(self.name)
         except (FormatError, OSError) as error:
             self._fail(error)
 
     @property
     def graph_id(self) -> Optional[int]:
         return self.file.name.graph_id
-
-    @property
-    def dump_name(self) -> Optional[str]:
-        """The name of its folder, as the device writes it (runtime dump_task.h)."""
-        return None if self.name is None else sanitise(self.name)
 
     def is_called(self, name: Optional[str]) -> bool:
         """The graph has this name, or this name with the id that some versions append."""

@@ -80,6 +80,19 @@ class Context:
     bodies: Dict[Any, Any]
     headers: "headers.HeaderCache"
 
+    def __post_init__(self) -> None:
+        # Names of functions that the journal of some run counted.
+        self.counted: Dict[str, List[Run]] = {}
+        for run in self.runs:
+            for section in run.sections:
+                if section.graph_name:
+                    self.counted.setdefault(section.graph_name, []).append(run)
+
+    def counted_by(self, graph: BuildGraph) -> List[Run]:
+        """Runs whose journal counted a function of the graph's name."""
+        name = graph.name or ""
+        return self.counted.get(name) or self.counted.get(name.rpartition("_")[0]) or []
+
     @property
     def keywords_given(self) -> bool:
         """Somebody chose the keywords: they decide where nothing else does."""
@@ -103,10 +116,10 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 def weigh(unit: Unit, graph: BuildGraph, context: Context,
           names: Optional[Sequence[str]] = None) -> Dict[str, Evidence]:
     """The answers of all rules (or of those named) that have one."""
-    found = collections.OrderedDict()
-    for name, function in RULES.items():
-        if names is None or name in names:
-            evidence = function(unit, graph, context)
-            if evidence is not None:
-                found[name] = evidence
+    found = {}
+    for name in RULES if names is None else names:
+        function = RULES.get(name)
+        evidence = None if function is None else function(unit, graph, context)
+        if evidence is not None:
+            found[name] = evidence
     return found

@@ -45,7 +45,7 @@ class Search:
     files: List[GraphFile] = dataclasses.field(default_factory=list)
     stages: Dict[str, str] = dataclasses.field(default_factory=dict)
     numbers: Dict[str, Set[int]] = dataclasses.field(default_factory=dict)
-    taken: Dict[str, GraphFile] = dataclasses.field(default_factory=dict)
+    taken: Dict[Tuple[int, int], GraphFile] = dataclasses.field(default_factory=dict)
 
     def hint(self) -> str:
         """What to do about a Build file that is not there."""
@@ -171,6 +171,8 @@ def _folders(root: str) -> List[str]:
 
 
 def _take(found: Search, folder: str, names: Iterable[str], source: str) -> None:
+    folder = os.path.abspath(folder)
+    pid, device = process_of(folder)
     for name in names:
         # The quick test first: a folder may hold anything.
         if not name.startswith("ge_"):
@@ -178,23 +180,22 @@ def _take(found: Search, folder: str, names: Iterable[str], source: str) -> None
         parsed = parse_graph_name(name)
         if parsed is None or parsed.aclop or parsed.kind not in ("ge_proto", "ge_onnx"):
             continue
-        path = os.path.abspath(os.path.join(folder, name))
+        path = os.path.join(folder, name)
         if parsed.kind == "ge_proto":
-            found.numbers.setdefault(os.path.abspath(folder), set()).add(parsed.index)
+            found.numbers.setdefault(folder, set()).add(parsed.index)
         if not parsed.is_build:
             found.stages.setdefault(parsed.stage, path)
-            continue
-        # One file reached by two ways (a link, two variables) is one graph.
-        real = os.path.realpath(path)
-        if real in found.taken:
             continue
         try:
             status = os.stat(path)
         except OSError:
             continue
-        pid, device = process_of(folder)
-        found.taken[real] = GraphFile(path, parsed, status.st_size, status.st_mtime, pid, device,
-                                      source)
+        # One file reached by two ways (a link, two variables) is one graph.
+        identity = (status.st_dev, status.st_ino)
+        if identity in found.taken:
+            continue
+        found.taken[identity] = GraphFile(path, parsed, status.st_size, status.st_mtime, pid,
+                                          device, source)
 
 
 def process_of(folder: str) -> Tuple[Optional[int], Optional[int]]:

@@ -60,6 +60,8 @@ def age(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
 @rule("journal")
 def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """The executions that the journal counted against the data_index folders."""
+    if not context.counted_by(graph):
+        return None
     section = section_of(unit.session, graph)
     if section is None:
         return _others_journal(unit, graph, context)
@@ -81,13 +83,13 @@ def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
 
 def _others_journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     own = unit.session.run
-    if own is None or not any(section.graph_name for section in own.sections):
+    others = [run for run in context.counted_by(graph) if run is not own]
+    if not others or own is None or not any(section.graph_name for section in own.sections):
         return None
-    for run in context.runs:
-        if run is not own and any(graph.is_called(one.graph_name) for one in run.sections):
-            return Evidence("journal", EXCLUDED, "journal: %s was counted by the run %s" % (
-                graph.name, run.run_id))
-    return None
+    if not any(graph.is_called(one.graph_name) for run in others for one in run.sections):
+        return None
+    return Evidence("journal", EXCLUDED, "journal: %s was counted by the run %s" % (
+        graph.name, others[0].run_id))
 
 
 def section_of(session: Session, graph: BuildGraph) -> Optional[Section]:

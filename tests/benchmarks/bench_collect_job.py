@@ -17,6 +17,7 @@ start of Python, and its own peak memory.
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -111,9 +112,11 @@ def make_job(root, scale):
 
 
 def peer(command, root):
-    started = time.perf_counter()
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.check_call(["bash", "-c", command], cwd=root, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"wall": time.perf_counter() - started,
+            "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
 def ours(mode, root, scale):
@@ -141,6 +144,10 @@ def measure(root, runs, scale):
     return figures
 
 
+def median(figures, kind):
+    return statistics.median(one[kind] for one in figures)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--scale", type=float, default=0.1)
@@ -155,16 +162,16 @@ def main():
         print("written in %.0f s: %s" % (time.perf_counter() - started, root))
     figures = measure(root, args.runs, args.scale)
     for mode, (_, goal) in PEERS.items():
-        ratios = [mine["wall"] / beside for mine, beside in zip(
-            figures[mode]["ours"], figures[mode]["peer"])]
-        last = figures[mode]["ours"][-1]
-        print("%-8s peer %.3f s, collect %.3f s (CPU %.3f), ratio median %.2f (min %.2f, max "
-              "%.2f), goal %.1f; peak %.0f MB; %d pairs exact, %d steps" % (
-                  mode, statistics.median(figures[mode]["peer"]),
-                  statistics.median(one["wall"] for one in figures[mode]["ours"]),
-                  statistics.median(one["cpu"] for one in figures[mode]["ours"]),
-                  statistics.median(ratios), min(ratios), max(ratios), goal,
-                  max(one["mb"] for one in figures[mode]["ours"]), last["exact"], last["steps"]))
+        beside, mine = figures[mode]["peer"], figures[mode]["ours"]
+        print("%-8s peer %.3f s (CPU %.3f), collect %.3f s (CPU %.3f), peak %.0f MB" % (
+            mode, median(beside, "wall"), median(beside, "cpu"), median(mine, "wall"),
+            median(mine, "cpu"), max(one["mb"] for one in mine)))
+        for kind in ("wall", "cpu"):
+            ratios = [ours[kind] / theirs[kind] for ours, theirs in zip(mine, beside)]
+            print("  %-4s ratio median %.2f (min %.2f, max %.2f), goal %.1f of wall time" % (
+                kind, statistics.median(ratios), min(ratios), max(ratios), goal))
+        last = mine[-1]
+        print("  %d pairs exact, %d steps" % (last["exact"], last["steps"]))
         for message in last["problems"]:
             print("  " + message)
     if not args.dir and not args.keep:

@@ -55,9 +55,12 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
         raise InputError("role: expected one of %s. Received: %r" % (", ".join(ROLES), role))
     problems = Problems()
     tree = scan_tree(path, problems, progress)
-    runs = read_runs(tree.dump_path, problems)
-    job = Job(tree.dump_path, os.path.abspath(path), runs, problems)
-    job.link(group_sessions(tree.folders), run_id)
+    sessions = group_sessions(tree.folders, tree.dump_path)
+    # Dump paths of several hosts may lie side by side, each with records of its own.
+    roots = list(dict.fromkeys([tree.dump_path] + sorted(one.root for one in sessions)))
+    runs = [run for root in roots for run in read_runs(root, problems)]
+    job = Job(roots, os.path.abspath(path), runs, problems)
+    job.link(sessions, run_id)
     job.read_graphs(graphs, keywords)
     job.pair()
     job.check(None if verify else budget, tree.narrow, progress)

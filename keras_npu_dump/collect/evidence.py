@@ -79,6 +79,7 @@ class Context:
     keywords: Sequence[str]
     bodies: Dict[Any, Any]
     headers: "headers.HeaderCache"
+    roots: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         # Names of functions that the journal of some run counted.

@@ -61,9 +61,13 @@ class Search:
         return "name the folder that holds its *_Build.txt with --graphs"
 
 
-def find_graph_files(dump_path: str, path: str, runs: Sequence[Run], graphs: Iterable[str],
+def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[Run], graphs: Iterable[str],
                      problems: Problems) -> Search:
     """All Build files for a dump path, by folder, then by running number.
+
+    Args:
+      roots: the dump path, then the folders below it that are dump paths too.
+      path: what the user named.
 
     Raises:
       InputError: a name in `graphs` does not exist.
@@ -74,14 +78,15 @@ def find_graph_files(dump_path: str, path: str, runs: Sequence[Run], graphs: Ite
         if os.path.isfile(one):
             _take(found, os.path.dirname(one), [os.path.basename(one)], "--graphs")
         elif os.path.isdir(one):
-            _walk(found, one, "--graphs", problems, prune=one == dump_path)
+            _walk(found, one, "--graphs", problems, prune=one in roots)
         else:
             raise InputError("--graphs: %s does not exist" % one)
     for run in runs:
-        for folder, deep, source in _run_folders(run, dump_path):
+        for folder, deep, source in _run_folders(run, run.root):
             (_walk if deep else _flat)(found, folder, source, problems)
-    _walk(found, os.path.join(dump_path, "graphs"), "graphs folder", problems)
-    for root in dict.fromkeys((path, dump_path)):
+    for root in roots:
+        _walk(found, os.path.join(root, "graphs"), "graphs folder", problems)
+    for root in dict.fromkeys([path, *roots]):
         _near(found, root, problems)
     if not found.taken:
         for folder, deep, source in _surroundings():

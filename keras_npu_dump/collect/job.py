@@ -24,13 +24,15 @@ class Job:
     """One collect: `link`, `read_graphs`, `pair` and `check`, in this order.
 
     Attributes:
+      roots: the dump path, then dump paths below it.
       runs: all run records; `own` those that the answer is about.
       sessions: those that the answer is about; `latest` of them are checked.
       pairs: all of them; `trained`, by id of the session, those of role train in order.
     """
 
-    def __init__(self, dump_path: str, path: str, runs: List[Run], problems: Problems):
-        self.dump_path = dump_path
+    def __init__(self, roots: List[str], path: str, runs: List[Run], problems: Problems):
+        self.dump_path = roots[0]
+        self.roots = roots
         self.path = path
         self.runs = runs
         self.problems = problems
@@ -66,13 +68,14 @@ class Job:
         return [one for one in self.sessions if last is None or one.launch == last.number]
 
     def read_graphs(self, graphs: Iterable[str], keywords: Sequence[str]) -> None:
-        self.search = find_graph_files(self.dump_path, self.path, self.own, graphs, self.problems)
+        self.search = find_graph_files(self.roots, self.path, self.own, graphs, self.problems)
         files = self.search.files
         if self.one_run:
             files = [one for one in files if one.pid in (None, self.own[0].pid)]
         self.graphs = [BuildGraph(one, self.problems) for one in files]
         self.keywords = list(keywords)
-        self.context = Context(self.runs, self.launches, self.keywords, {}, HeaderCache())
+        self.context = Context(self.runs, self.launches, self.keywords, {}, HeaderCache(),
+                               self.roots)
 
     def pair(self) -> None:
         units = make_units(self.sessions)

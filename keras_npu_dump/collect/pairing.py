@@ -19,7 +19,8 @@ from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.collect.sessions import Session
 
 # Rules that need no look into any file; they thin out the candidates.
-CHEAP = ("full-name", "graph-id", "same-id", "other-name", "pid", "device", "age", "journal")
+CHEAP = ("full-name", "graph-id", "same-id", "other-name", "pid", "device", "place",
+         "age", "journal")
 
 
 @dataclasses.dataclass
@@ -67,7 +68,7 @@ class Candidate:
             not self.contradicted,
             self.name_level,
             round(self.value("operators"), 3),
-            self._sign("pid"), self._sign("device"), self._sign("age"),
+            self._sign("pid"), self._sign("device"), self._sign("place"), self._sign("age"),
             round(self.value("shapes"), 3),
         )
 

@@ -68,6 +68,11 @@ class Run:
     sections: List[Section]
 
     @property
+    def root(self) -> str:
+        """The folder that holds `runs`."""
+        return os.path.dirname(os.path.dirname(self.folder))
+
+    @property
     def rank(self) -> Optional[int]:
         return _integer(self.document.get("rank"))
 

@@ -1,6 +1,7 @@
 """Rules about the process that wrote graph and dump: pid, device, time, journal."""
 from __future__ import annotations
 
+import os
 from typing import Optional, Sequence
 
 from keras_npu_dump.collect.build_graph import BuildGraph
@@ -39,6 +40,22 @@ def device(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence
         return Evidence("device", FOR, "device: graph folder and dump folder both say %d" % ours)
     return Evidence("device", EXCLUDED, "device: the graph is of device %d, the dump of %d"
                     % (theirs, ours))
+
+
+@rule("place")
+def place(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
+    """Which of several dump paths side by side the graph file lies in."""
+    inside = [root for root in context.roots if graph.file.path.startswith(root + os.sep)]
+    if len(context.roots) < 2 or not inside:
+        return None
+    nearest = max(inside, key=len)
+    if nearest == unit.session.root:
+        return Evidence("place", FOR, "place: graph and dump lie below %s"
+                        % os.path.basename(nearest))
+    if unit.session.root.startswith(nearest + os.sep):
+        return None  # beside all of them
+    return Evidence("place", EXCLUDED, "place: the graph lies below %s, the dump below %s" % (
+        nearest, unit.session.root))
 
 
 @rule("age")

@@ -83,6 +83,16 @@ class DumpFolder:
         self.unmapped: List[str] = []
         self._operators: Optional[frozenset] = None
 
+    def root(self, dump_path: str) -> str:
+        """The folder that holds the time folder."""
+        parts = [self.path]
+        time = self.time
+        while time is not None and os.path.basename(parts[-1]) != time:
+            parts.append(os.path.dirname(parts[-1]))
+            if parts[-1] == parts[-2]:
+                return dump_path
+        return dump_path if time is None else os.path.dirname(parts[-1])
+
     @property
     def operators(self) -> frozenset:
         """The "type.name" of every operator that has a file here."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import calendar
 import dataclasses
 import re
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Set, Tuple
 
 from keras_npu_dump.collect.records import Run
 from keras_npu_dump.collect.scan import DumpFolder
@@ -24,11 +24,16 @@ _QUARTER = 900
 
 @dataclasses.dataclass
 class Session:
-    """All dump folders of one `{time}/{deviceid}`."""
+    """All dump folders of one `{time}/{deviceid}`.
+
+    `root` is the folder that holds the time folder: the dump path, or one of
+    several below it, as where the dump paths of hosts were copied side by side.
+    """
 
     time: Optional[str]
     device: Optional[int]
     folders: List[DumpFolder]
+    root: str = ""
     run: Optional[Run] = None
     run_evidence: Optional[str] = None
     launch: int = 0
@@ -87,16 +92,16 @@ def local_seconds(time: Optional[str]) -> Optional[float]:
         return None
 
 
-def group_sessions(folders: List[DumpFolder]) -> List[Session]:
-    """Folders by (time, device), in order of time and device."""
-    groups: Dict[object, Session] = {}
+def group_sessions(folders: List[DumpFolder], dump_path: str) -> List[Session]:
+    """Folders by (root, time, device), in order of time and device."""
+    groups: Dict[Tuple, Session] = {}
     for folder in folders:
-        key = (folder.time, folder.device)
+        key = (folder.prefix, folder.time, folder.device)
         if key not in groups:
-            groups[key] = Session(folder.time, folder.device, [])
+            groups[key] = Session(folder.time, folder.device, [], folder.root(dump_path))
         groups[key].folders.append(folder)
     return sorted(groups.values(), key=lambda one: (
-        one.time or "", -1 if one.device is None else one.device))
+        one.time or "", -1 if one.device is None else one.device, one.root))
 
 
 def link_runs(sessions: List[Session], runs: List[Run]) -> None:
@@ -106,8 +111,9 @@ def link_runs(sessions: List[Session], runs: List[Run]) -> None:
     device the last session belongs to the run that began last, and so on back.
     """
     taken = set()
+    own_roots = {run.root for run in runs}
     for session in sorted(sessions, key=lambda one: -(local_seconds(one.time) or 0.0)):
-        fits = [(fit, run) for fit, run in ((_fit(session, run), run) for run in runs)
+        fits = [(fit, run) for fit, run in ((_fit(session, run, own_roots), run) for run in runs)
                 if fit is not None and id(run) not in taken]
         if fits:
             fit, run = min(fits, key=lambda one: (one[0], one[1].run_id))
@@ -118,9 +124,11 @@ def link_runs(sessions: List[Session], runs: List[Run]) -> None:
                              "no times to compare")[fit[0]])
 
 
-def _fit(session: Session, run: Run) -> Optional[Tuple[int, int, float]]:
+def _fit(session: Session, run: Run, own_roots: Set[str]) -> Optional[Tuple[int, int, float]]:
     """A sort key, best first; None where the run cannot be the session's."""
     if None not in (session.device, run.device) and session.device != run.device:
+        return None
+    if run.root != session.root and session.root in own_roots:
         return None
     differences = _differences(session, run)
     started, ended = run.started, run.ended

@@ -53,7 +53,7 @@ class Process:
     start: float
     loads: List[Load]
     run_id: str = ""
-    ended: bool = True
+    host: str = ""                 # folder of its own below the dump path
 
 
 @dataclasses.dataclass
@@ -144,8 +144,8 @@ def graph_folder(plan: Plan, process: Process) -> str:
     """Relative to the job's root, which holds `dump`, `script` and `graphs_elsewhere`."""
     named = "pid_%d_deviceid_%d" % (process.pid, process.device)
     return {
-        "pid": os.path.join("dump", "graphs", named),
-        "collect": os.path.join("dump", "graphs", "extra-info", "graph",
+        "pid": os.path.join("dump", process.host, "graphs", named),
+        "collect": os.path.join("dump", process.host, "graphs", "extra-info", "graph",
                                 "%d_%d" % (process.pid, process.device)),
         "flat": os.path.join("dump", "graphs"),
         "top": "dump",
@@ -184,7 +184,7 @@ def model_folders(plan: Plan, process: Process, load: Load) -> List[Tuple[str, s
     """(folder of the model id, which load, operators) for every model id of a graph."""
     moment = stamp(process.start, plan.zone)
     top = os.path.join(moment, stamp(process.start + 1, plan.zone)) if plan.second_time else moment
-    base = os.path.join(top, str(process.device))
+    base = os.path.join(process.host, top, str(process.device))
     if not load.parts:
         return [(os.path.join(base, sanitise(load.folder), str(number)), position, load.ops)
                 for position, number in enumerate(load.model_ids)]

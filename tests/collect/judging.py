@@ -124,6 +124,9 @@ def _training(truth, document, from_root, verdict):
     for one in sorted(truth.pairs, key=lambda pair: pair.section):
         if one.latest and one.role == "train":
             true.setdefault(one.rank, []).append(sorted(one.graphs)[0])
+    if len({pair["device"] for pair in document["pairs"]}) < len(true) and any(
+            key.startswith("device:") for key in document["training"]):
+        return  # ranks that no record names and that share a device number
     said = {}
     for key, positions in document["training"].items():
         rank = int(re.match(r"(?:device:)?(\d+)$", key).group(1))

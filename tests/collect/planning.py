@@ -210,6 +210,16 @@ def containers(plan, rng):
         plan.processes.append(shape.process(rank, 0, start + 2 * rank, pids[rank]))
 
 
+def hosts(plan, rng):
+    """Dump paths of containers, copied side by side; device and pid are the same in all."""
+    shape, start = _basic(plan, rng, naming="same", records=rng.choice(("full", "none")),
+                          clocks="copied", place=rng.choice(("pid", "collect")))
+    pid = rng.randrange(10, 99)
+    for rank in range(2):
+        plan.processes.append(shape.process(rank, 0, start + rng.choice((0, 1)), pid))
+        plan.processes[-1].host = "worker_%d" % rank
+
+
 def devices(plan, rng):
     """No records: the device in the graph folder's name decides."""
     shape, start = _basic(plan, rng, naming="same", records="none", clocks="copied",
@@ -325,7 +335,7 @@ def nameless_sections(plan, rng):
 
 
 CASES = (_one_layer("same"), _one_layer("folder-suffix"), _one_layer("text-suffix"),
-         _one_layer("tf1-drift"), lost_sibling, other_batch, containers, devices, yesterday,
+         _one_layer("tf1-drift"), lost_sibling, other_batch, containers, hosts, devices, yesterday,
          recompiled, other_model, by_keyword, no_gradient, named_only, nameless_sections)
 
 __all__ = ["CASES", "plan_job", "in_steps"]

@@ -223,7 +223,8 @@ class _Writer:
                                          if op.dumped and op.originals]})
             events.append({"event": "count", "section": load.section, "count": load.count,
                            "final": not killed})
-        folder = files.write_run(self.dump, process.run_id, record, events)
+        folder = files.write_run(os.path.join(self.dump, process.host), process.run_id, record,
+                                 events)
         if killed:
             with open(os.path.join(folder, "iterations.jsonl"), "a") as stream:
                 stream.write('{"event": "execution", "section": 0, "data_in')

@@ -2,7 +2,7 @@
 documented error, in bounded time and memory.
 
 10,000 mutations a reader run by default; KERAS_NPU_DUMP_MUTATIONS=1000000
-(tests/formats/test_mutations.py alone, about 1.5 hours) is the long form. A
+(this file alone, about half an hour on a free core) is the long form. A
 failure names the seed and the number of the mutation: set
 KERAS_NPU_DUMP_MUTATION_SEED to the seed to see it again.
 """

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Set
 
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
+from keras_npu_dump.collect.body import QUIET_TYPES
 
 # Give true, finite answers for infinite inputs: their mathematical limit, or a check.
 _SETTLES_INFINITY = frozenset((
@@ -58,6 +59,7 @@ def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
     harmed: Set[int] = set()
     reached_end = contradicted = False
     visited = {start}
+    same = {start}  # operators that hold the bad values themselves, or surely hand them on
     pending = [start]
     while pending:
         position = pending.pop()
@@ -70,6 +72,7 @@ def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
             visited.add(one)
             if one in bad_outputs:
                 region.add(one)
+                same.add(one)
                 pending.append(one)
             elif one in bad_inputs and one in outputs_seen:
                 region.add(one)
@@ -80,8 +83,12 @@ def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
                 if table.is_update(one) or one in table.results:
                     harmed.add(one)
             elif one not in seen:
-                if table.types[one] == "NetOutput":
-                    reached_end = True
+                if position in same and table.graphs[one] == table.root:
+                    reached_end |= table.types[one] == "NetOutput"
+                    if table.types[one] in SAME_VALUE_TYPES:
+                        same.add(one)
+                    elif table.types[one] not in QUIET_TYPES:
+                        contradicted = True  # its file is missing: nobody knows
                 pending.append(one)
             else:
                 # It took the bad output, and its own dump says that it did not.
@@ -91,7 +98,7 @@ def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
                     for source in table.sources[one])
     harmed.update(one for one in region if one in bad_outputs and (
         table.is_update(one) or one in table.results))
-    if not harmed and reached_end and not table.results:
+    if reached_end:
         harmed.add(start)
     if len(region) == 1 and not table.consumers[start] and not _has_end(table):
         contradicted = True  # the graph does not say what its results are

@@ -261,4 +261,4 @@ def _role(manifest: Manifest, model_name: Optional[str]) -> str:
     if len(roles) == 1:
         return roles.pop()
     from keras_npu_dump.collect.roles import role_by_name
-    return role_by_name(model_name)[0]
+    return role_by_name(model_name)

@@ -80,9 +80,13 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
     pair = first.series.pair
     names = [first.series.operators.names[one] for one in chosen.positions]
     sizes = _Sizes(pair, first.series)
+    steps = str(first.step)
+    if first.until is not None and first.until > first.step:
+        steps = "%d-%d" % (first.step, first.until)
+        copies *= first.until - first.step + 1
     total = sum(sizes.of(position) for position in chosen.positions)
     return NextDump(
-        dump_layer=names, dump_step=str(first.step), ranks=ranks,
+        dump_layer=names, dump_step=steps, ranks=ranks,
         estimated_bytes=int(total * copies),
         why="the inputs and outputs of %s%s" % (
             first.op, " and of what feeds it" if len(names) > 1 else ""))
@@ -91,6 +95,8 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
 def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:
     """One rank that shows it; where ranks are compared, one of each side."""
     if len(all_ranks) < 2 or not isinstance(first.rank, int):
+        return None
+    if first.from_rank:
         return None
     if first.reason != "ranks-disagree":
         return [first.rank]

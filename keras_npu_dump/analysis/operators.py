@@ -92,7 +92,7 @@ class Operators:
         loops are closed: a body's result feeds the body again.
       bodies: position of a caller -> names of its bodies.
       results: positions of the operators whose values the graph gives out.
-      known: how many come from the graph.
+      root: name of the root graph. known: how many come from the graph.
       memo: for what others derive from the graph and need more than once.
     """
 
@@ -104,6 +104,7 @@ class Operators:
         self.originals: List[Tuple[str, ...]] = []
         self.sources: List[List[Optional[Source]]] = []
         self.consumers: List[List[int]] = []
+        self.root: Optional[str] = None
         self.results: Set[int] = set()
         self.bodies: Dict[int, List[str]] = {}
         self.memo: Dict[str, Any] = {}
@@ -274,6 +275,7 @@ class _Linker:
                     self._takers.setdefault(inner, []).append(position)
         self._close_bodies()
         if graphs:
+            table.root = graphs[0].name
             self._mark_results(graphs[0].name)
 
     def _place(self, graph: Graph, by_name: Dict[str, Graph], placed: Set[str]) -> None:

@@ -18,6 +18,7 @@ def explained_by_others(suspects: List[Suspect]) -> List[Suspect]:
       to the update that let them grow.
     * A gradient that is zero because the operator it belongs to gives a constant
       belongs to that operator.
+    * What a collective hands to this rank belongs to the rank that put it in.
     * A batch with a heavy tail is worth a look where something breaks on it.
     """
     for one in suspects:
@@ -45,6 +46,9 @@ def _cause(one: Suspect, suspects: List[Suspect]) -> Optional[Suspect]:
     for other in suspects:
         if other is one or other.series is None or one.series is None:
             continue
+        if one.from_rank and not other.from_rank and other.rank not in one.ranks \
+                and other.step == one.step and other.reason in _NOT_FINITE + ("bad-data",):
+            return other
         if one.reason in _NOT_FINITE and other.reason == "jump" and _grew(one, other):
             return other
         if (one.reason == "zero-gradient" and other.reason == "constant-output"

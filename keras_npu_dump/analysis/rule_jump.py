@@ -1,20 +1,21 @@
 """Values that jump against the same operator's earlier executions.
 
 Two kinds. *Weights*: a training that diverges multiplies its weights with every
-update, for several executions, before anything is infinite; the update that
-first makes a weight ten times what it was, never to come back, is where it
-starts. *Anything else*: an output a thousand times as large as in every earlier
-execution whose inputs did not change in kind.
+update, for several executions, before anything is infinite. A weight that comes
+to ten times what it was, never to come back, diverges; the first of the updates
+in a row that let it grow is where it starts. *Anything else*: an output a
+thousand times as large as in every earlier execution, of an operator whose
+inputs did not change in kind.
 
 Why these numbers: a healthy training moves a weight by a percent or so an
 update and by ten times over a whole training, if at all; gradients and losses
 vary a hundredfold between batches, and a thousandfold where a network has
 nearly learned its data, but are then small: so a jump must also be large as
-such (above 1000). Weights that grew a thousandfold and still double with the last
-update that was dumped are reported with medium confidence, with high from a
-million on, or where they end in values that are not finite. Weights that grew and
-then stand still have found large numbers to learn (prices, say): that is odd, and
-told with low confidence.
+such (above 1000). Weights that grew a thousandfold and still grow by half with the
+last update that was dumped are reported with medium confidence, with high from a
+million on, or where growth leads to values that are not finite. Weights that grew
+and then stand still have found large numbers to learn (prices, say): that is odd,
+and told with low confidence.
 """
 from __future__ import annotations
 
@@ -34,6 +35,8 @@ SURELY_DIVERGED = 1e6
 JUMP = 1e3
 LARGE = 1e3
 _PASSED_ON = 10.0
+# Executions that a next dump looks at, at most, to see a weight diverge.
+_SEEN = 8
 
 
 class _Path(NamedTuple):
@@ -79,18 +82,34 @@ def _diverging(series: Series) -> List[Suspect]:
     suspect = make_suspect(series, number, path.weight.update, "jump", message,
                            _confidence(path, total), len(onsets) - 1)
     suspect.upstream = path.weight.variable
+    suspect.until = _until(series, path, number)
     return [suspect]
 
 
+def _until(series: Series, path: _Path, number: int) -> Optional[int]:
+    """The data_index up to which it must be seen, to see it diverge for sure."""
+    base = max(float(path.before[0]), 1e-30) if np.isfinite(path.before[0]) else 1.0
+    last = min(number + _SEEN, len(series.steps) - 1)
+    for place in range(number + 1, last):
+        if path.bad[place] or path.after[place] >= SURELY_DIVERGED * base:
+            last = place
+            break
+    return series.steps[last].data_index
+
+
 def _confidence(path: _Path, total: float) -> str:
-    if path.bad.any():
-        return HIGH
-    last = int(np.flatnonzero(np.isfinite(path.after))[-1])
-    with np.errstate(invalid="ignore"):
-        growing = not path.after[last] < STILL_GROWING * path.before[last]
-    if not growing:
+    if not _still_growing(path):
         return LOW
-    return HIGH if total >= SURELY_DIVERGED else MEDIUM
+    return HIGH if path.bad.any() or total >= SURELY_DIVERGED else MEDIUM
+
+
+def _still_growing(path: _Path) -> bool:
+    """With the last update that left finite values."""
+    places = np.flatnonzero(~path.bad & np.isfinite(path.after))
+    if not len(places):
+        return False
+    last = int(places[-1])
+    return not path.after[last] < STILL_GROWING * path.before[last]
 
 
 def _path(series: Series, weight: Weight) -> Optional[_Path]:
@@ -129,11 +148,19 @@ def _onset(path: _Path, floor: float) -> Optional[Tuple[int, float, float]]:
         return None  # it came back
     finite = path.after[~path.bad & np.isfinite(path.after)]
     total = float(finite.max()) / base
-    if total < DIVERGED and not path.bad[number:].any():
+    if total < DIVERGED and not (path.bad[number:].any() and _still_growing(path)):
         return None
+    number = _beginning(path, number, floor)
     start = float(path.before[number])
     growth = float(path.after[number]) / max(start if np.isfinite(start) else 0.0, floor)
     return number, growth, total
+
+
+def _beginning(path: _Path, number: int, floor: float) -> int:
+    """The first of the updates in a row that each let the weight grow."""
+    while number and path.after[number - 1] >= STILL_GROWING * max(path.before[number - 1], floor):
+        number -= 1
+    return number
 
 
 def _sequel(series: Series, path: _Path, number: int) -> str:

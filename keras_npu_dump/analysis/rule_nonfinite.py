@@ -82,7 +82,10 @@ class _Execution:
                 continue
             consequence = self._follow(position)
             leader = self._same_cause(position, leaders)
-            if leader is not None:
+            if self.table.types[position].startswith(_COLLECTIVES):
+                leader = self._from_another_rank(position, consequence)
+                suspects.append(leader)
+            elif leader is not None:
                 leader.also.append(self.table.names[position])
                 leader.downstream += len(consequence.region - covered - {position}) + 1
             else:
@@ -97,8 +100,6 @@ class _Execution:
     # --- where it begins
 
     def _is_origin(self, position: int) -> bool:
-        if self.table.types[position].startswith(_COLLECTIVES):
-            return False
         bad_inputs = self.bad.inputs.get(position, [])
         turns = {turn for turn, _ in bad_inputs}
         if any(turn not in turns for turn, _ in self.bad.outputs[position]):
@@ -176,6 +177,17 @@ class _Execution:
                 if consequence.settled_by else "no variable and no result takes it"))
         return make_suspect(self.series, self.number, position, reason, message, confidence,
                             downstream)
+
+    def _from_another_rank(self, position: int, consequence: Consequence) -> Suspect:
+        """What a collective gives and this rank did not put in; `related` finds the rank."""
+        bad = [one for one in self.series.values(self.number, position, True) if one.bad]
+        suspect = make_suspect(
+            self.series, self.number, position, "arrives-bad",
+            "%s gives %s, and what this rank put in is finite: it comes from a rank that was not "
+            "dumped" % (self.table.types[position], explain.amount(bad)), MEDIUM,
+            len(consequence.region) - 1)
+        suspect.from_rank = True
+        return suspect
 
     def _message(self, position: int, inputs: List[Value], bad: List[Value]) -> str:
         op_type = self.table.types[position]

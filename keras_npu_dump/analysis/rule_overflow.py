@@ -32,6 +32,10 @@ _ATOMIC = {1: "upwards", 2: "downwards", 3: "its source was no number",
            4: "its target was no number", 5: "neither source nor target was a number"}
 
 
+_CHECKS = frozenset(("IsFinite", "NPUGetFloatStatus", "NPUGetFloatStatusV2", "NpuGetFloatStatus",
+                     "NpuGetFloatStatusV2", "GetFloatStatus"))
+
+
 class Event(NamedTuple):
     """One overflow.
 
@@ -139,11 +143,23 @@ def find(series: Series, problems: List[Tuple[str, str]]) -> List[Suspect]:
             continue
         # Columns are read for executions with operators' dumps only; the
         # number is the pair's.
-        suspect = _suspect(series, event, position, "%s; %s" % (
-            text, _values_text(inputs, outputs)), HIGH if inputs else MEDIUM)
+        text = "%s; %s" % (text, _values_text(inputs, outputs))
+        confidence = HIGH if inputs else MEDIUM
+        if _is_checked(series, position):
+            text += "; a check for such gradients is there, which skips the update"
+            confidence = MEDIUM
+        suspect = _suspect(series, event, position, text, confidence)
         suspect.order = (series.ordinal, event.number, count)
         found.append(suspect)
     return found
+
+
+def _is_checked(series: Series, position: int) -> bool:
+    """A gradient on whose way to the update a loss scale looks for overflows."""
+    table = series.operators
+    if position >= table.known or position not in table.gradients:
+        return False
+    return any(table.types[one] in _CHECKS for one in table.reach([position]))
 
 
 def _values_text(inputs: List[Value], outputs: List[Value]) -> str:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Iterable, List, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -112,14 +112,17 @@ class Run:
         return list(self.training or self.groups())
 
     def groups(self, role: Optional[str] = "train") -> Dict[Rank, List[PairView]]:
-        """rank -> its pairs of one role; with None, or without training, of what there is.
+        """rank -> its pairs of one role; of every role with None or "all".
 
-        Without a training graph, the graphs whose purpose is unknown are taken,
-        then those of evaluation and prediction.
+        Without training, the graphs whose purpose is unknown are taken, then those
+        of evaluation and prediction.
         """
+        role = None if role == "all" else role
         if role == "train" and self.training:
             return self.training
-        wanted = _IF_NO_TRAINING if role == "train" else (role,)
+        wanted: Tuple[Optional[str], ...] = (role,)
+        if role == "train":
+            wanted = _IF_NO_TRAINING
         for one in wanted:
             found: Dict[Rank, List[PairView]] = {}
             for pair in self.pairs:

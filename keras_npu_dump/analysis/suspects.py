@@ -43,7 +43,9 @@ class Suspect:
       also: further operators that say the same (a gradient of the suspect, the
         same operator on other ranks), as text.
       ranks, steps: all that show it. upstream: position of what is to be looked at
-        next, where that is not the operator itself.
+        next, where that is not the operator itself. until: data_index up to which
+        it takes to see it, where one execution does not show it. from_rank: another
+        rank made it.
     """
 
     op: str
@@ -66,6 +68,8 @@ class Suspect:
     steps: List[Any] = dataclasses.field(default_factory=list)
     series: Any = None
     upstream: Optional[int] = None
+    until: Optional[int] = None
+    from_rank: bool = False
 
     def to_json(self) -> Dict[str, Any]:
         """The keys of the schema `keras_npu_dump.triage/1`, in its order."""

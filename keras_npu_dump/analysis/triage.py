@@ -210,10 +210,9 @@ class _Work:
         """Rules that this dump gives nothing for, and why."""
         reasons: Dict[str, str] = {}
         counts = [len(one.columns) for one in self.series]
-        if not self.events:
-            reasons["overflow-event"] = "no overflow records (enable_dump_debug)"
-        if not any(counts):
-            return dict(reasons, **dict.fromkeys(_OF_DATA, "no operators' data"))
+        if self.events or not any(counts):
+            return dict.fromkeys(_OF_DATA, "an overflow dump holds only what overflowed")
+        reasons["overflow-event"] = "no overflow records (enable_dump_debug)"
         if max(counts) < 2:
             reasons["jump"] = "one execution has nothing before it"
             reasons["vanishing-gradient"] = "one execution proves nothing"

@@ -13,28 +13,29 @@ from keras_npu_dump.emulator import opinfo
 from keras_npu_dump.emulator.flat import Flat
 
 
-@dataclasses.dataclass(frozen=True)
 class Source:
     """Where one value of an operator comes from.
 
     Attributes:
       kind: "tensor" (comes out of the instrumented graph), "arg" (of the call), "const"
         (stands in the graph), "opaque" (has no bytes).
-      flat: for "tensor", the graph in which it lies.
-      tensor: its name there; for "const" the name of the node.
       dtype: number of TensorFlow.
+      flat: for "tensor" and "const", the graph in which it lies.
+      tensor: its name there; for "const" the name of the node.
       index: of an argument.
+      key: tells sources apart.
     """
 
-    kind: str
-    dtype: int
-    flat: Optional[Flat] = None
-    tensor: str = ""
-    index: int = -1
+    __slots__ = ("dtype", "flat", "index", "key", "kind", "tensor")
 
-    @property
-    def key(self) -> Tuple[int, str]:
-        return id(self.flat), self.tensor
+    def __init__(self, kind: str, dtype: int, flat: Optional[Flat] = None, tensor: str = "",
+                 index: int = -1):
+        self.kind = kind
+        self.dtype = dtype
+        self.flat = flat
+        self.tensor = tensor
+        self.index = index
+        self.key = (id(flat), tensor)
 
 
 @dataclasses.dataclass(frozen=True)

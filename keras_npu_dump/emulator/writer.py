@@ -10,8 +10,8 @@ from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.session import Session
 from keras_npu_dump.emulator.twin import Activation
-from keras_npu_dump.emulator.values import Values, dtype_name
-from keras_npu_dump.formats import dtypes, mapping, names, stats, tensor
+from keras_npu_dump.emulator.values import Values, dtype_numbers
+from keras_npu_dump.formats import mapping, names, stats, tensor
 
 MARK = {"emulated": "keras_npu_dump"}
 STREAM_ID = 0  # There are no streams here; the number is made up.
@@ -118,7 +118,7 @@ class Writer:
 
 def opaque(dtype: int) -> tensor.Value:
     """An entry for what has no bytes (handles, strings, lists): it keeps positions true."""
-    return tensor.Value(b"", dtypes.dtype_number(dtype_name(dtype)), shape=(0,))
+    return tensor.Value(b"", dtype_numbers(dtype)[0], shape=(0,))
 
 
 def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -> tensor.Value:
@@ -129,9 +129,7 @@ def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -
       dtype: DataType number of TensorFlow.
       origin: for an output, the operator's name in TensorFlow and the output's index.
     """
-    original = None
-    if origin is not None:
-        original = tensor.OriginalOp(origin[0], origin[1],
-                                     dtypes.ge_dtype_number(dtype_name(dtype)) or 0, ND)
-    return tensor.Value(array, dtypes.dtype_number(dtype_name(dtype)), ND, array.shape,
-                        array.shape, original)
+    number, ge_number = dtype_numbers(dtype)
+    shape = array.shape
+    original = None if origin is None else tensor.OriginalOp(origin[0], origin[1], ge_number, ND)
+    return tensor.Value(array, number, ND, shape, shape, original)

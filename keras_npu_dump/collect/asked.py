@@ -192,23 +192,20 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> List[str]:
     return list(dict.fromkeys(ends + close + inside))[:count]
 
 
-def check_session(session: Session, trained: Sequence[Paired], problems: Problems) -> None:
-    """Steps of a session without record: what the graph's own options can tell."""
-    for one in trained:
-        body = one.graph.body
-        text = None if body is None else body.options.get("ge.exec.dumpStep")
-        if not text:
-            continue
-        asked = parse_steps(text)
-        if asked is None or asked.is_all:
-            continue
-        have = one.indices
-        for index in _first(asked, _MANY):
-            if index not in have:
-                code = "step-missing" if have and index < max(have) else "step-not-reached"
-                problems.add(code, "step %d was asked for by the graph's options and has no "
-                             "folder; no journal tells whether it was executed" % index,
-                             path=one.folder)
+def check_session(trained: Sequence[Paired], problems: Problems) -> None:
+    """Steps of a session without record: what the graphs' own options can tell."""
+    texts = [one.graph.body.options.get("ge.exec.dumpStep") for one in trained
+             if one.graph.body is not None]
+    asked = parse_steps(next((text for text in texts if text), None))
+    if asked is None or asked.is_all:
+        return
+    have = {index for one in trained for index in one.indices}
+    for index in _first(asked, _MANY):
+        if index not in have:
+            code = "step-missing" if have and index < max(have) else "step-not-reached"
+            problems.add(code, "step %d was asked for by the graph's options and has no folder; "
+                         "no journal tells whether it was executed" % index,
+                         path=trained[0].folder)
 
 
 def check_unasked(asked: Optional[StepSet], one: Paired, problems: Problems) -> None:

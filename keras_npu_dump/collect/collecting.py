@@ -9,9 +9,9 @@ from keras_npu_dump.collect.evidence import DEFAULT_KEYWORDS
 from keras_npu_dump.collect.job import Job, Progress
 from keras_npu_dump.collect.manifest import Manifest
 from keras_npu_dump.collect.problems import Problems
-from keras_npu_dump.collect.records import read_runs
+from keras_npu_dump.collect.records import read_run, read_runs
 from keras_npu_dump.collect.roles import ROLES
-from keras_npu_dump.collect.scan import scan_tree
+from keras_npu_dump.collect.scan import only_device, scan_tree
 from keras_npu_dump.collect.sessions import group_sessions
 from keras_npu_dump.errors import InputError
 
@@ -54,7 +54,9 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
     if role is not None and role not in ROLES:
         raise InputError("role: expected one of %s. Received: %r" % (", ".join(ROLES), role))
     problems = Problems()
-    tree = scan_tree(path, problems, progress)
+    own = None if run_id is None else read_run(os.path.join(path, "runs", run_id), Problems())
+    only = None if own is None or own.device is None else only_device(own.device)
+    tree = scan_tree(path, problems, progress, only)
     sessions = group_sessions(tree.folders, tree.dump_path)
     # Dump paths of several hosts may lie side by side, each with records of its own.
     roots = list(dict.fromkeys([tree.dump_path] + sorted(one.root for one in sessions)))

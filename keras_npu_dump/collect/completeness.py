@@ -125,14 +125,14 @@ def _size(path: str) -> int:
 def check_operators(pair: Paired, problems: Problems) -> None:
     """Operators without a file and files without an operator, for one graph of one session."""
     body = pair.graph.body
-    if body is None:
+    if body is None or _is_overflow(pair):
         return
     mode, layers = dump_options(pair.session, pair.graph)
     owed = body.owed(mode, layers)
     missing: Dict[FrozenSet[str], List[str]] = {}
     foreign: Dict[FrozenSet[str], List[str]] = {}
     for where, have in _by_step(pair.matches).items():
-        gone = owed - have if _complete_layers(owed, have) else frozenset()
+        gone = owed - have
         extra = frozenset(key for key in have if key not in body.keys)
         if gone:
             missing.setdefault(gone, []).append(where)
@@ -148,9 +148,14 @@ def check_operators(pair: Paired, problems: Problems) -> None:
                      path=places[0])
 
 
-def _complete_layers(owed: FrozenSet[str], have: FrozenSet[str]) -> bool:
+def _is_overflow(pair: Paired) -> bool:
     """An overflow dump owes nothing: only operators that overflowed have files."""
-    return bool(owed) and bool(have)
+    run = pair.session.run
+    body = pair.graph.body
+    return ((run is not None and bool(run.options.get("enable_dump_debug")))
+            or (body is not None and body.options.get("ge.exec.enableDumpDebug") == "1")
+            or any(fact.kind == "overflow" for match in pair.matches
+                   for folder in match.unit.folders for fact in set(folder.facts)))
 
 
 def _by_step(matches: Sequence[Match]) -> Dict[str, FrozenSet[str]]:

@@ -47,6 +47,12 @@ class Search:
     numbers: Dict[str, Set[int]] = dataclasses.field(default_factory=dict)
     taken: Dict[Tuple[int, int], GraphFile] = dataclasses.field(default_factory=dict)
 
+    def of_process(self, pid: Optional[int], folder: str) -> bool:
+        """A Build file below `folder` that may be the process's was found."""
+        inside = os.path.join(os.path.abspath(folder), "")
+        return any(one.pid in (None, pid) and one.path.startswith(inside)
+                   for one in self.taken.values())
+
     def hint(self) -> str:
         """What to do about a Build file that is not there."""
         if not self.files and self.stages:
@@ -84,6 +90,10 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[Run], graph
     for run in runs:
         for folder, deep, source in _run_folders(run, run.root):
             (_walk if deep else _flat)(found, folder, source, problems)
+            if found.of_process(run.pid, folder):
+                # Once is enough: of a folder that was copied, the variables in
+                # its records name the place where it was before.
+                break
     for root in roots:
         _walk(found, os.path.join(root, "graphs"), "graphs folder", problems)
     for root in dict.fromkeys([path, *roots]):
@@ -100,8 +110,6 @@ def _run_folders(run: Run, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
     named = run.document.get("graph_path")
     if named:
         yield os.path.join(dump_path, str(named)), True, "run record"
-        if not os.path.isabs(str(named)) and os.path.isdir(os.path.join(dump_path, str(named))):
-            return  # the graphs moved along; the variables name where the folder was before
     yield from _variables(run.environment, str(base))
     if run.document.get("cwd"):
         yield str(base), False, "directory of the training process"

@@ -150,7 +150,7 @@ class Job:
                 asked.check_unasked(run.asked, one, self.problems)
         for session in latest:
             if session.run is None:
-                asked.check_session(session, self.trained[id(session)], self.problems)
+                asked.check_session(self.trained[id(session)], self.problems)
                 self._tell_undumped(session)
 
     def _tell_undumped(self, session: Session) -> None:

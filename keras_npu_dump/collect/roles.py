@@ -28,6 +28,7 @@ _GRADIENT_TYPE = re.compile(r"(Grad(?!ient)|Backprop)")
 # Scopes that tf.GradientTape and tf.gradients give to what they add.
 _GRADIENT_NAME = re.compile(r"(^|/)(gradient_tape|gradients)(_\d+)?/")
 _ASSIGN_TYPE = re.compile(r"Assign(Add|Sub)?(VariableOp)?$")
+_FLOATS = ("DT_FLOAT", "DT_FLOAT16", "DT_BF16", "DT_DOUBLE")
 _FILL_TYPE = re.compile(r"(Random|Truncated|StatelessRandom|StatelessTruncated|Fill|Zeros|Ones"
                         r"|Cast|TransData|Mul|Add|Sub|Initializer)")
 _ITERATOR_TYPE = re.compile(r"Iterator|GetNext")
@@ -105,7 +106,7 @@ def by_operators(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
 def role_by_operators(body: Body) -> Answer:
     """The role that the operators show: one of ROLES, or "forward" for what may be
     a prediction or an evaluation."""
-    gradients, optimizers, assigns, work = [], [], [], []
+    gradients, optimizers, assigns, metrics, work = [], [], [], [], []
     iterator = feeds = False
     for op in body.keys.values():
         if _ITERATOR_TYPE.search(op.type):
@@ -119,6 +120,9 @@ def role_by_operators(body: Body) -> Answer:
             gradients.append(op.name)
         elif _ASSIGN_TYPE.match(op.type):
             assigns.append(op.name)
+            # Every Keras function counts its calls; only metrics add up floats.
+            if any(dtype in _FLOATS for dtype, _ in op.inputs + op.outputs):
+                metrics.append(op.name)
         elif op.expected:
             work.append(op)
     if gradients or optimizers:
@@ -134,8 +138,8 @@ def role_by_operators(body: Body) -> Answer:
     if not iterator and not computing and (assigns or not feeds):
         return "init", ["role init: it only fills or assigns variables"]
     if iterator or feeds:
-        if assigns:
+        if metrics:
             return "eval", ["role eval: forward operators and %d metric updates, no gradient"
-                            % len(assigns)]
+                            % len(metrics)]
         return "forward", []
     return "unknown", []

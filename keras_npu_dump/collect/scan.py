@@ -23,6 +23,7 @@ _TIME = re.compile(r"[0-9]{12,14}$")
 _STAMP = re.compile(r"\.([0-9]{16})(?=[.\0]|\Z)")
 _BLANK = ".0000000000000000"
 _MAX_DEPTH = 64
+_LOOK = 200
 # Folders at the top of a dump path that hold no dump data.
 _OWN = ("runs", "graphs")
 DUMP_KINDS = ("dump", "stats", "overflow")
@@ -126,8 +127,12 @@ class Tree(NamedTuple):
 
 
 def scan_tree(path: str, problems: Problems,
-              progress: Optional[Callable[[str, int, Optional[int]], None]] = None) -> Tree:
+              progress: Optional[Callable[[str, int, Optional[int]], None]] = None,
+              only: Optional[Callable[[Tuple[str, ...]], bool]] = None) -> Tree:
     """Lists every dump folder at or below `path`, siblings in numeric order.
+
+    `only` is asked with the parts of each folder's path below `path`; where it
+    says no, the folder is passed over.
 
     Raises:
       InputError: `path` is not a folder that can be read.
@@ -143,9 +148,9 @@ def scan_tree(path: str, problems: Problems,
     above = [part for part in root.split(os.sep) if part]
     folders = []
     names = _Names()
-    for folder_path, below, listing in _walk(root, problems):
+    for folder_path, below, listing in _walk(root, problems, only):
         step = interpret(folder_path, above, below)
-        if not _is_step(step, listing, below):
+        if not _is_step(step, listing):
             continue
         folder = DumpFolder(folder_path, step, *_session_time(step))
         names.fill(folder, listing)
@@ -158,7 +163,8 @@ def scan_tree(path: str, problems: Problems,
     return Tree(dump_path, _is_narrow(root, dump_path), folders)
 
 
-def _walk(root: str, problems: Problems) -> Iterator[Tuple[str, Tuple[str, ...], list]]:
+def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...]], bool]]
+          ) -> Iterator[Tuple[str, Tuple[str, ...], List[Tuple[str, int]]]]:
     pending: List[Tuple[str, Tuple[str, ...]]] = [(root, ())]
     while pending:
         path, below = pending.pop()
@@ -172,7 +178,8 @@ def _walk(root: str, problems: Problems) -> Iterator[Tuple[str, Tuple[str, ...],
             folders = [name for name in folders if name not in _OWN]
         if len(below) < _MAX_DEPTH:
             folders.sort(key=numeric_key, reverse=True)
-            pending.extend((os.path.join(path, name), below + (name,)) for name in folders)
+            pending.extend((os.path.join(path, name), below + (name,)) for name in folders
+                           if only is None or only(below + (name,)))
         if listing or not folders:
             yield path, below, listing
 
@@ -199,12 +206,12 @@ def _list(path: str) -> Tuple[List[str], List[Tuple[str, int]]]:
     return folders, files
 
 
-def _is_step(step: StepFolder, listing: list, below: Tuple[str, ...]) -> bool:
-    if step.time is None and step.data_index is None:
-        # Neither a time folder nor the numbers of a leaf: a dump path of its
-        # own, in which only files of a dump would count.
+def _is_step(step: StepFolder, listing: list) -> bool:
+    if step.time is None:
+        # Without a time folder above, numbers in a path prove nothing: any
+        # project has folders like 0/name/1/2. The files have to be a dump's.
         return any(classify(name) in ("dump", "stats", "overflow", "mapping")
-                   for name, _ in listing[:50])
+                   for name, _ in listing[:_LOOK])
     return bool(listing) or step.data_index is not None
 
 
@@ -244,6 +251,16 @@ def _inside(parts: List[str], above: List[str], time: str) -> bool:
 
 def _is_narrow(root: str, dump_path: str) -> bool:
     return root != dump_path and not dump_path.startswith(root + os.sep)
+
+
+def only_device(device: int) -> Callable[[Tuple[str, ...]], bool]:
+    """For `scan_tree`: the folders of one device; of a job of many, a process wants its own."""
+    def wanted(below: Tuple[str, ...]) -> bool:
+        if len(below) < 2 or not _TIME.match(below[-2]) or _TIME.match(below[-1]):
+            return True
+        return not below[-1].isdigit() or int(below[-1]) == device
+
+    return wanted
 
 
 class _Names:

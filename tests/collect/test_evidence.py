@@ -1,5 +1,6 @@
 """When names, content and circumstance disagree, what is said, and how surely?"""
 import os
+import shutil
 
 import pytest
 
@@ -242,3 +243,74 @@ def test_nearest_names():
     assert nearest("dense/MatMul", names)[0] == "model/dense/MatMul"
     assert nearest("model/dense/matmul", names)[0] == "model/dense/MatMul"
     assert nearest("quite another thing", names) == []
+
+
+def test_a_leaf_that_was_copied_alone(tmp_path):
+    """Neither time nor device: the files, and a folder of graphs, are all there is."""
+    making.step(tmp_path, "%s/5/0" % TRAIN, train_ops())
+    making.step(tmp_path, "leaf", train_ops())
+    making.graph(tmp_path / "g", TRAIN, train_ops(), 3)
+    making.graph(tmp_path / "g", EVAL, eval_ops(), 4)
+    named, = collect(str(tmp_path / TRAIN / "5" / "0"), graphs=[str(tmp_path / "g")]).pairs
+    assert (named.role, named.time, named.device) == ("train", None, None)
+    bare, = collect(str(tmp_path / "leaf"), graphs=[str(tmp_path / "g")]).pairs
+    assert (bare.role, bare.confidence, bare.model_names) == ("train", "content", [])
+
+
+def test_numbered_folders_that_are_no_dump_are_passed_over(tmp_path):
+    making.plain_job(tmp_path)
+    for path in ("0/images/1/2/cat.jpg", "checkpoints/0/model/1/3/weights.h5"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("x")
+    manifest = collect(str(tmp_path))
+    assert len(manifest.pairs) == 2 and manifest.problems == []
+
+
+def test_an_overflow_dump_owes_no_files(tmp_path):
+    making.graph(tmp_path / "graphs/pid_7_deviceid_0", TRAIN, train_ops(), 3)
+    where = "%s/0/%s/5/3" % (TIME, TRAIN)
+    making.step(tmp_path, where, train_ops(), only=["net/dense/MatMul"])
+    (tmp_path / where / "Opdebug.Node_OpDebug.0.3.1900000005000000").write_bytes(
+        making.files.dump_file("Node_OpDebug", 1, [], [("DT_FLOAT", (512,))]))
+    making.record(tmp_path, (), None, options={"enable_dump": False, "enable_dump_debug": True})
+    manifest = collect(str(tmp_path))
+    pair, = manifest.pairs
+    assert pair.confidence == "exact"
+    assert pair.steps[0].kinds == {"dump": 1, "overflow": 1}
+    assert manifest.problems == []
+
+
+def test_a_process_of_a_large_job_reads_its_own_device_alone(tmp_path, monkeypatch):
+    making.plain_job(tmp_path)
+    for device in range(1, 5):
+        making.steps(tmp_path, train_ops(), (0,), device=device)
+    listed = []
+    from keras_npu_dump.collect import scan
+
+    real = scan._list
+    monkeypatch.setattr(scan, "_list", lambda path: listed.append(path) or real(path))
+    manifest = collect(str(tmp_path), run_id="run")
+    assert len(manifest.pairs) == 2
+    assert not [path for path in listed if "/%s/1/" % TIME in path + "/"]
+
+
+def test_a_copied_folder_answers_from_its_own_graphs(tmp_path):
+    """The records name, by absolute paths, where the folder was before; that is still there."""
+    making.plain_job(tmp_path / "before")
+    making.record(tmp_path / "before", (0, 5), 8, cwd=str(tmp_path),
+                  environment={"DUMP_GRAPH_PATH": str(tmp_path / "before/graphs")})
+    shutil.copytree(str(tmp_path / "before"), str(tmp_path / "copy"))
+    manifest = collect(str(tmp_path / "copy"))
+    assert all(graph.file.startswith("graphs/") for graph in manifest.graphs)
+    assert [pair.confidence for pair in manifest.pairs] == ["exact", "exact"]
+
+
+def test_graphs_of_an_older_ge_lie_where_the_training_ran(tmp_path):
+    """It knew no DUMP_GRAPH_PATH, so that the folder in the record stays empty."""
+    making.plain_job(tmp_path / "dump", evaluate=False)
+    shutil.move(str(tmp_path / "dump/graphs/pid_7_deviceid_0/ge_proto_00000003_graph_3_Build.txt"),
+                str(tmp_path / "ge_proto_00003_Build.txt"))
+    making.record(tmp_path / "dump", (0, 5), 8, cwd=str(tmp_path),
+                  environment={"DUMP_GRAPH_PATH": str(tmp_path / "dump/graphs")})
+    pair, = collect(str(tmp_path / "dump")).pairs
+    assert (pair.graph, pair.confidence) == (str(tmp_path / "ge_proto_00003_Build.txt"), "exact")

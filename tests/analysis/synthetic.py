@@ -113,6 +113,7 @@ class Job:
                        "graph_path": "graphs", "timezone": time.strftime("%z")}, stream)
         self.journal = os.path.join(place, "iterations.jsonl")
         self._event(event="section", section=0, model="model", reason="start")
+        self._event(event="graph", section=0, name=GRAPH, operators=list(self.ops)[:8])
 
     def _event(self, **event):
         with open(self.journal, "a") as stream:

@@ -13,9 +13,9 @@ from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence
 
 from keras_npu_dump.collect import headers
 from keras_npu_dump.collect.build_graph import BuildGraph
+from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.collect.launches import Launches
 from keras_npu_dump.collect.records import Run
-from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.collect.sessions import Session
 
 FOR, AGAINST, EXCLUDED, SHOWN = "for", "against", "excluded", "shown"

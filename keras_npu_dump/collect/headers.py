@@ -5,7 +5,7 @@ import os
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.body import HANDLES, Body, OpFact, Tensors
-from keras_npu_dump.collect.scan import DumpFolder
+from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.dtypes import dtype_name
 from keras_npu_dump.formats.header import read_header

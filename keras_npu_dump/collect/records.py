@@ -18,13 +18,12 @@ import socket
 from typing import Any, Dict, List, Optional, Tuple
 
 from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.collect.processes import is_running
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.steps import StepSet
 
 RUN_FILE = "run.json"
 JOURNAL_FILE = "iterations.jsonl"
-# A process is older than its record, but clocks are set while it runs.
-_BORN_SLACK = 60.0
 
 
 @dataclasses.dataclass
@@ -175,28 +174,6 @@ def parse_time(text: Any) -> Optional[float]:
         shift = int(digits[:2]) * 3600 + int(digits[2:]) * 60
         seconds += shift if zone[0] == "-" else -shift
     return seconds
-
-
-def is_running(pid: int, since: Optional[float] = None) -> bool:
-    """A process of that id exists on this host, and did at the time `since`.
-
-    A zombie counts as ended. Without a /proc to ask, the id alone decides.
-    """
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    try:
-        with open("/proc/%d/stat" % pid, "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
-        with open("/proc/stat", "rb") as stream:
-            booted = next(int(line.split()[1]) for line in stream if line.startswith(b"btime"))
-        born = booted + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, StopIteration):
-        return True
-    return fields[0] not in (b"Z", b"X") and (since is None or born <= since + _BORN_SLACK)
 
 
 def read_runs(dump_path: str, problems: Problems) -> List[Run]:

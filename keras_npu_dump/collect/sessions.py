@@ -13,8 +13,8 @@ import dataclasses
 import re
 from typing import Dict, List, Optional, Set, Tuple
 
+from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.collect.records import Run
-from keras_npu_dump.collect.scan import DumpFolder
 from keras_npu_dump.formats.names import sanitise
 
 # Clocks of one machine, read by two programs, and times cut to seconds.

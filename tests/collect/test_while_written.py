@@ -12,7 +12,7 @@ import pytest
 
 from keras_npu_dump import collect
 from keras_npu_dump.collect import completeness
-from keras_npu_dump.collect.records import is_running
+from keras_npu_dump.collect.processes import is_running
 from tests.collect import making
 from tests.collect.making import TIME, TRAIN
 

@@ -22,6 +22,24 @@ DUMP_MODES = ("input", "output", "all")
 DUMP_DATA = ("tensor", "stats")
 DUMP_DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
 
+
+class _NotGiven:
+    """The default of every argument: None is a value that a user may mean."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+NOT_GIVEN: Any = _NotGiven()
+
+_DEFAULTS = {
+    "enable_dump": None, "dump_path": None, "dump_step": "0", "dump_mode": "all",
+    "dump_data": "tensor", "dump_layer": None, "enable_dump_debug": False,
+    "dump_debug_mode": "all", "ranks": None, "graph": True, "graph_path": None,
+    "graph_level": "3", "collect": True, "min_free_gb": DEFAULT_MIN_FREE_GB, "strict": False,
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class DumpConfig:
     """What to dump. Every field is checked when the object is made.
@@ -52,37 +70,35 @@ class DumpConfig:
         10**9 bytes. Defaults to 5.
       strict: what would be a warning while training stops it. Defaults to False.
       explicit: names of the fields that the user has said; with the others a script's
-        own `npu_device.global_options()` wins. Defaults to those that differ from
-        their default.
+        own `npu_device.global_options()` wins. Defaults to those that are given.
 
     Raises:
       ConfigError: with what was expected and what was received.
     """
 
-    enable_dump: Any = None
-    dump_path: Any = None
-    dump_step: Any = "0"
-    dump_mode: str = "all"
-    dump_data: str = "tensor"
-    dump_layer: Any = None
-    enable_dump_debug: Any = False
-    dump_debug_mode: str = "all"
-    ranks: Any = None
-    graph: Any = True
-    graph_path: Optional[str] = None
-    graph_level: Any = "3"
-    collect: Any = True
-    min_free_gb: Any = DEFAULT_MIN_FREE_GB
-    strict: Any = False
+    enable_dump: Any = NOT_GIVEN
+    dump_path: Any = NOT_GIVEN
+    dump_step: Any = NOT_GIVEN
+    dump_mode: str = NOT_GIVEN
+    dump_data: str = NOT_GIVEN
+    dump_layer: Any = NOT_GIVEN
+    enable_dump_debug: Any = NOT_GIVEN
+    dump_debug_mode: str = NOT_GIVEN
+    ranks: Any = NOT_GIVEN
+    graph: Any = NOT_GIVEN
+    graph_path: Optional[str] = NOT_GIVEN
+    graph_level: Any = NOT_GIVEN
+    collect: Any = NOT_GIVEN
+    min_free_gb: Any = NOT_GIVEN
+    strict: Any = NOT_GIVEN
     explicit: Any = dataclasses.field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        if self.explicit is None:
-            put(self, "explicit", [
-                field.name for field in dataclasses.fields(self)
-                if field.compare and getattr(self, field.name) not in (field.default, None, "")])
-        put(self, "explicit", frozenset(self.explicit))
+        given = [name for name in _DEFAULTS if getattr(self, name) is not NOT_GIVEN]
+        put(self, "explicit", frozenset(given if self.explicit is None else self.explicit))
+        for name in set(_DEFAULTS).difference(given):
+            put(self, name, _DEFAULTS[name])
         debug = bool(parse_bool(self.enable_dump_debug, "enable_dump_debug"))
         dump = parse_bool(self.enable_dump, "enable_dump")
         put(self, "enable_dump_debug", debug)
@@ -128,12 +144,12 @@ class DumpConfig:
         fields.update(overrides)
         if not fields.get("enable_dump") and not fields.get("enable_dump_debug"):
             return cls.off()
-        config = cls(**fields)
         said = explicit_fields(flags)
         if said is None:
-            return config
-        return dataclasses.replace(
-            config, explicit=said | (config.explicit & (frozenset(overrides) - {"enable_dump"})))
+            # An argparse Namespace does not tell a default from the same word on the line.
+            said = frozenset(name for name, value in fields.items() if value != _DEFAULTS[name])
+        overridden = frozenset(overrides) - {"enable_dump"}
+        return cls(explicit=said | overridden, **fields)
 
     @property
     def is_off(self) -> bool:

@@ -48,7 +48,7 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
         _current = _attach(module, config, who)
     else:
         _current = _configure(module, config, who)
-    if who not in _current.faces:
+    if _current is not None and who not in _current.faces:
         _current.faces.append(who)
     return _current
 
@@ -83,7 +83,8 @@ def _with_script(module: Any, config: DumpConfig, who: str) -> DumpConfig:
     """
     wanted = config.npu_options()
     theirs = device.given_by_script(module, wanted)
-    clashes = {name: value for name, value in theirs.items() if name in config.explicit}
+    explicit = _with_both_switches(config.explicit)
+    clashes = {name: value for name, value in theirs.items() if name in explicit}
     if "dump_path" in clashes and absolute(clashes["dump_path"]) == absolute(config.dump_path):
         del clashes["dump_path"]
     if clashes:
@@ -99,6 +100,12 @@ def _with_script(module: Any, config: DumpConfig, who: str) -> DumpConfig:
     return config.replace(explicit=config.explicit, **adopted) if adopted else config
 
 
+def _with_both_switches(explicit: FrozenSet[str]) -> FrozenSet[str]:
+    """enable_dump and enable_dump_debug exclude each other: who says one has said both."""
+    switches = frozenset(("enable_dump", "enable_dump_debug"))
+    return explicit | switches if explicit & switches else explicit
+
+
 def _tell(config: DumpConfig) -> None:
     """What is worth knowing before training starts, once."""
     logging.warning("Dump data, graphs and records go to %s", config.dump_path)
@@ -111,11 +118,9 @@ def _tell(config: DumpConfig) -> None:
             " small.")
 
 
-def _attach(module: Any, config: DumpConfig, who: str) -> Capture:
-    held = device.read_options(module)
+def _attach(module: Any, config: DumpConfig, who: str) -> Optional[Capture]:
+    held = _held(device.read_options(module))
     said = held["dump_path"] or config.dump_path
-    if held["dump_path"]:
-        held["dump_path"] = absolute(held["dump_path"])
     cluster = distributed.read()
     asked = config.at(absolute(config.dump_path))
     wanted = distributed.for_this_rank(asked, cluster)
@@ -124,15 +129,19 @@ def _attach(module: Any, config: DumpConfig, who: str) -> Capture:
         raise DeviceOpenedError(_swap_text(fields, wanted.npu_options(), held, who))
     adopted = _config_of(held, config)
     if adopted.is_off and not wanted.is_off:
-        logging.warning(
-            "npu_device was opened without dump, so nothing will be dumped. Make %s before"
-            " npu_device.open(), or run the script with `keras-npu-dump run`.", who)
+        text = ("npu_device was opened without dump, so nothing will be dumped. Make %s before"
+                " npu_device.open(), or run the script with `keras-npu-dump run`." % who)
+        if config.strict:
+            raise DeviceOpenedError(text)
+        logging.warning("%s", text)
+        return None
+    if not adopted.is_off:
+        guards.check_free_space(adopted.dump_path, config.min_free_gb)
     dump_path = prepare_dump_path(adopted.dump_path)
     capture = Capture(module, adopted.at(dump_path), cluster, asked, said)
     if not adopted.is_off:
         environment.set_graph_environment(adopted, dump_path)
-        for _, text in guards.warnings_of(dump_path):
-            logging.warning("%s", text)
+        _tell(capture.config)
     capture.tell_silencers()
     capture.after_open(None)
     return capture
@@ -146,8 +155,15 @@ def _differing(config: DumpConfig, held: Dict[str, Optional[str]]) -> List[str]:
     """The options in which an explicit request differs from what is there."""
     if not config.explicit:
         return []
-    explicit: FrozenSet[str] = config.explicit | {"enable_dump", "enable_dump_debug"}
+    explicit = config.explicit | {"enable_dump", "enable_dump_debug"}
     return [name for name in device.differing(config.npu_options(), held) if name in explicit]
+
+
+def _held(options: Dict[str, Optional[str]]) -> Dict[str, Optional[str]]:
+    """What the device holds, its folder absolute, to compare requests with."""
+    if not options["dump_path"]:
+        return dict(options)
+    return dict(options, dump_path=absolute(options["dump_path"]))
 
 
 def _config_of(options: Dict[str, Optional[str]], config: DumpConfig) -> DumpConfig:
@@ -165,23 +181,29 @@ def _config_of(options: Dict[str, Optional[str]], config: DumpConfig) -> DumpCon
 
 
 def _swap_text(fields: List[str], wanted: Dict[str, Any], held: Dict[str, Any], who: str) -> str:
+    line = "%s(...)" % who if who.endswith("apply") else "dump = %s(...)" % (
+        who if who.isidentifier() else "NpuDumpCallback")
     return (
         "npu_device.open() came first and has read its options: %s. Swap the two lines:\n"
-        "    dump = %s(...)\n"
+        "    %s\n"
         "    npu_device.open().as_default()\n"
         "or leave the script as it is and start it with `keras-npu-dump run %s`."
         % ("; ".join("%s is %r, %r was asked for" % (
             name, held[name], device.option_text(wanted.get(name))) for name in fields),
-           who, os.path.basename(sys.argv[0]) or "train.py"))
+           line, os.path.basename(sys.argv[0]) or "train.py"))
 
 
 def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> None:
     # Scripts change the folder between apply and the callback; the same words mean the same.
     same = config.dump_path == capture.said_path
     wanted = config.at(capture.asked.dump_path if same else absolute(config.dump_path))
-    held: Dict[str, Any] = dict.fromkeys(device.NPU_DEFAULTS)
-    held.update({name: device.option_text(value)
-                 for name, value in capture.asked.npu_options().items()})
+    left_out = capture.config.is_off and not capture.asked.is_off  # by data_dump_ranks
+    if capture.opened_options is not None and not left_out:
+        held = _held(capture.opened_options)
+    else:
+        held = dict.fromkeys(device.NPU_DEFAULTS)
+        held.update({name: device.option_text(value)
+                     for name, value in capture.asked.npu_options().items()})
     fields = _differing(wanted, held)
     if not fields:
         return

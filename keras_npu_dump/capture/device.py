@@ -35,9 +35,9 @@ def find_device() -> Any:
         return module
     try:
         return importlib.import_module("npu_device")
-    except ImportError as error:
-        if error.name not in (None, "npu_device"):
-            raise
+    except ModuleNotFoundError as error:
+        if error.name != "npu_device":
+            raise  # it is there, and something that it needs is not
         raise DeviceNotFoundError(
             "npu_device is not installed here. On an Ascend host install the one that belongs to"
             " its CANN; elsewhere rehearse on the CPU with `keras-npu-dump run --emulate train.py`,"

@@ -126,9 +126,10 @@ def test_a_device_opened_without_dump_is_told(tmp_path):
     result, stderr = answer("""
 npu_device.open()
 DumpSession()
-print(json.dumps(options()["enable_dump"]))
+print(json.dumps([options()["enable_dump"], os.path.exists("output"), refused(
+    DumpSession, config=DumpConfig(strict=True))[0]]))
 """, tmp_path)
-    assert result == "0"
+    assert result == ["0", False, "DeviceOpenedError"]
     assert "opened without dump" in stderr and "keras-npu-dump run" in stderr
 
 
@@ -171,6 +172,54 @@ print(json.dumps([refused(DumpSession, dump_path="d", dump_step=4), options()["d
 """, tmp_path)
     assert result[0][0] == "ConfigError" and "'4' after '3'" in result[0][1]
     assert result[1] == "3"
+
+
+@pytest.mark.parametrize("theirs, ours, part", [
+    ("enable_dump_debug = True", "dump_step='5', enable_dump=True", "enable_dump_debug is '1'"),
+    ("enable_dump = True", "enable_dump_debug=True", "enable_dump is '1'"),
+])
+def test_data_dump_and_overflow_detection_are_one_choice(tmp_path, theirs, ours, part):
+    result, _ = answer("""
+npu_device.global_options().dump_config.%s
+print(json.dumps(refused(DumpSession, dump_path="d", %s)))
+""" % (theirs, ours), tmp_path)
+    assert result[0] == "ConfigError" and part in result[1]
+
+
+def test_later_ones_are_compared_with_what_the_device_was_opened_with(tmp_path):
+    result, _ = answer("""
+options_ = npu_device.global_options().dump_config
+options_.enable_dump, options_.dump_path, options_.dump_step = True, os.path.abspath("d"), "5"
+os.mkdir("d")
+npu_device.open()
+DumpSession()
+print(json.dumps([refused(DumpSession, dump_step="5"), refused(DumpSession, dump_step="0")[0],
+                  refused(DumpSession, dump_step=None)[0],
+                  refused(DumpSession, config=DumpConfig(dump_step=None))[0]]))
+""", tmp_path)
+    assert result == [None] + ["DeviceOpenedError"] * 3
+
+
+def test_attaching_has_the_same_guards(tmp_path):
+    code = """
+options_ = npu_device.global_options().dump_config
+options_.enable_dump, options_.dump_path = True, os.path.abspath("d")
+os.mkdir("d")
+npu_device.open()
+"""
+    result, stderr = answer(code + """
+print(json.dumps(refused(DumpSession, config=DumpConfig(min_free_gb=1e6))))
+""", tmp_path)
+    assert result[0] == "ConfigError" and "free" in result[1]
+    result, stderr = answer(code.replace('"d"', '"e"') + "DumpSession()\nprint(1)", tmp_path)
+    assert "Every iteration is dumped" in stderr and str(tmp_path / "e") in stderr
+
+
+def test_an_npu_device_that_is_broken_says_what_it_lacks(tmp_path):
+    (tmp_path / "npu_device").mkdir()
+    (tmp_path / "npu_device" / "__init__.py").write_text("import missing_part_of_cann\n")
+    done = run_python("import keras_npu_dump; keras_npu_dump.DumpSession()", tmp_path, check=False)
+    assert "missing_part_of_cann" in done.stderr and "not installed here" not in done.stderr
 
 
 def test_a_path_that_is_a_file(tmp_path):

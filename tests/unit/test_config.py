@@ -2,6 +2,7 @@
 import pathlib
 import types
 
+import numpy as np
 import pytest
 
 from keras_npu_dump.config import DumpConfig, parse_bool
@@ -138,9 +139,11 @@ def test_an_object_without_any_flag_is_refused():
         DumpConfig.from_flags(flags(batch_size=32))
 
 
-def test_explicit_is_what_differs_from_its_default_or_was_named():
+def test_explicit_is_what_was_given_even_where_it_is_the_default():
     assert DumpConfig().explicit == frozenset()
-    assert DumpConfig(dump_step=None).explicit == frozenset()  # every one, and not said
+    assert DumpConfig(dump_step=None).explicit == {"dump_step"}
+    assert DumpConfig(dump_step="0").explicit == {"dump_step"}
+    assert DumpConfig(dump_step=np.array([0, 5])).dump_step.text == "0|5"
     assert DumpConfig(dump_step="5", dump_path="d").explicit == {"dump_step", "dump_path"}
     assert DumpConfig(explicit=("dump_step",)).explicit == {"dump_step"}
     assert DumpConfig().replace(dump_step="0").explicit == {"dump_step"}

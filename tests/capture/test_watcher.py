@@ -51,7 +51,8 @@ def test_the_training_graph_by_its_operators_where_ge_names_it_its_own_way(tmp_p
     ("%s/0/__inference_test_function_9/3/5" % SESSION, "Add.test.1.2.3", 10),
     ("%s/0/%s/3" % (SESSION, TRAIN), None, 10),            # no folder of an iteration
     ("graphs/0/%s/3/5" % TRAIN, None, 10),
-])
+], ids=["earlier", "rank", "iteration", "empty", "variable", "evaluation", "no-iteration",
+        "graphs"])  # the paths hold the time: every worker would have names of its own
 def test_what_is_not_it(tmp_path, path, name, size):
     put(tmp_path, path, name or "MatMul.net_dense_MatMul.1.2.1900000000123456", size)
     assert watcher.look(wanted(tmp_path)) is None

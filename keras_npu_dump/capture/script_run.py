@@ -9,12 +9,15 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import types
 from typing import Any, Callable, List, Optional, Set
 
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
-# Frames of these files are ours, between the script's own.
-_OURS = frozenset(os.path.join(os.path.dirname(__file__), name) for name in ("fit_patch.py",))
+# Functions of ours that stand between the script and what it calls, by file.
+_OURS = frozenset((os.path.join(os.path.dirname(__file__), file), name) for file, name in (
+    ("fit_patch.py", "fit"), ("device.py", "open"), ("loops.py", "set_npu_loop_size"),
+    ("import_hook.py", "exec_module"), ("import_hook.py", "find_spec")))
 
 
 def run_as_main(script: str, arguments: List[str],
@@ -71,12 +74,26 @@ def finish() -> None:
     The device closes itself in such a handler, and its last files come with that.
     """
     try:
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
+        _wait_for_threads()
+    except BaseException:  # pylint: disable=broad-except
+        # Most often Ctrl-C while waiting; the interpreter tells of it and goes on, too.
+        traceback.print_exc()
+    try:
         atexit._run_exitfuncs()
     except BaseException:  # pylint: disable=broad-except
         pass  # a handler's own error; it has printed its traceback
+
+
+def _wait_for_threads() -> None:
+    if sys.version_info >= (3, 9):
+        # Workers of a ThreadPoolExecutor are no daemons there, and end only when this
+        # tells them to. The interpreter calls it once more, which does nothing.
+        threading._shutdown()  # type: ignore[attr-defined]
+        return
+    # Before, an exit handler ends the workers, and a second _shutdown() fails.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def _set_import_path(script: str) -> None:
@@ -139,7 +156,8 @@ def _clean(error: Optional[BaseException], seen: Set[int]) -> None:
 def _without_ours(trace: Any) -> Any:
     kept = []
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename not in _OURS:
+        code = trace.tb_frame.f_code
+        if (code.co_filename, code.co_name) not in _OURS:
             kept.append(trace)
         trace = trace.tb_next
     result = None

@@ -117,6 +117,13 @@ class StepSet:
                 return max(first, index)
         return None
 
+    def unreached(self, executions: int) -> List[str]:
+        """What is selected and not among the first `executions`: "step 10", "steps 20-30"."""
+        beyond = [(max(first, executions), last) for first, last in self._intervals or ()
+                  if last >= executions]
+        return ["step %d" % first if first == last else "steps %d-%d" % (first, last)
+                for first, last in beyond]
+
     def __contains__(self, index: Any) -> bool:
         if self._intervals is None:
             return True

@@ -41,39 +41,59 @@ def _run_config(values: absl_flags.FlagValues) -> Any:
 
 def run(arguments: List[str]) -> int:
     values = _run_flags()
+    if arguments[:1] == ["-h"]:
+        arguments = ["--help"]
     rest = values([PROGRAM + " run"] + arguments)[1:]
     if values.help:
-        print(RUN_USAGE + values.main_module_help())
-        print(values.module_help("keras_npu_dump"))
+        print(RUN_USAGE + values.module_help(PROGRAM) + values.module_help("keras_npu_dump"))
         return 0
     if not rest:
         raise InputError("SCRIPT: expected a Python file after the options. Received: nothing.\n"
                          + RUN_USAGE)
     config = _run_config(values)
     from keras_npu_dump.capture.launcher import run_script
-    with _stdout_to_stderr() if values.json else contextlib.nullcontext():
+    with _own_stdout(bool(values.json)):
         outcome = run_script(config, rest[0], rest[1:], bool(values.emulate))
-        sys.stdout.flush()
     if outcome.error is not None:
         raise outcome.error
-    if outcome.capture is not None and outcome.capture.final is not None:
-        if values.json:
-            print_json(outcome.capture.final.to_json())
-        else:
-            from keras_npu_dump.report.manifest_table import print_manifest
-            print_manifest(outcome.capture.final, after_training=True)
+    final = None if outcome.capture is None else outcome.capture.final
+    if values.json:
+        print_json(_document(config) if final is None else final.to_json())
+    elif final is not None:
+        from keras_npu_dump.report.manifest_table import print_manifest
+        print_manifest(final, after_training=True)
     return outcome.status
 
 
+def _document(config: Any) -> Any:
+    """The manifest of a run that was not captured: it says so, and nothing else."""
+    from keras_npu_dump.collect import Manifest, Problem
+    cause = ("dump is switched off" if config.is_off
+             else "the script opened no device" if config.collect
+             else "data_dump_collect is off: `keras-npu-dump collect` pairs later")
+    return Manifest(dump_path=os.path.abspath(config.dump_path), problems=[
+        Problem("not-dumped", "info", "nothing was collected: " + cause)]).to_json()
+
+
 @contextlib.contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
-    """For what the script prints, and what C code and children of it print."""
-    sys.stdout.flush()
+def _own_stdout(to_stderr: bool) -> Iterator[None]:
+    """Gives stdout back as it was: scripts put a file or a tee in its place.
+
+    Args:
+      to_stderr: until then what the script prints goes to stderr, also what C code and
+        children of it print.
+    """
+    before = sys.stdout
+    before.flush()
     saved = os.dup(1)
     try:
-        os.dup2(2, 1)
+        if to_stderr:
+            os.dup2(2, 1)
         yield
     finally:
-        sys.stdout.flush()
+        for stream in (sys.stdout, before):
+            with contextlib.suppress(Exception):  # a tee need not have flush
+                stream.flush()
+        sys.stdout = before
         os.dup2(saved, 1)
         os.close(saved)

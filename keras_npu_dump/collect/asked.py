@@ -88,7 +88,7 @@ def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems
     if asked.is_all:
         return
     most = max(counts)
-    beyond = [index for index in _first(asked, 1 << 16) if index >= most]
+    beyond = asked.unreached(most)
     if not beyond:
         return
     ran = "%d executions ran" % most
@@ -109,13 +109,10 @@ def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems
                 "below %d" % most)
     elif severity is None:
         hint = "no training graph ran on the device: nothing was trained, or run_eagerly=True"
-    for index in beyond[:_MANY]:
-        problems.add("step-not-reached", "step %d not reached, %s%s" % (
-            index, ran, "; " + cause if cause else ""), severity=severity, path=run.folder,
+    for which in beyond:
+        problems.add("step-not-reached", "%s not reached, %s%s" % (
+            which, ran, "; " + cause if cause else ""), severity=severity, path=run.folder,
             hint=hint)
-    if len(beyond) > _MANY:
-        problems.add("step-not-reached", "%d more steps up to %d not reached, %s" % (
-            len(beyond) - _MANY, beyond[-1], ran), severity=severity, path=run.folder)
 
 
 def _first(asked: StepSet, limit: int) -> List[int]:

@@ -4,6 +4,7 @@ The words that users grep out of training logs (loss, step, time, FPS, accuracy)
 avoided: `run` prints this after the training's own output.
 """
 import re
+import sys
 from typing import Any, List
 
 from keras_npu_dump.report.sizes import human_bytes, plural
@@ -21,7 +22,8 @@ def manifest_text(manifest: Any, after_training: bool = False) -> str:
 
     Args:
       manifest: what `collect` returned.
-      after_training: leave out evidence with words that are grepped from training logs.
+      after_training: leave out the problems, and evidence with words that are grepped from
+        training logs.
     """
     training = [position for positions in manifest.training.values() for position in positions]
     parts = ["Dump folder: %s" % manifest.dump_path]
@@ -30,15 +32,22 @@ def manifest_text(manifest: Any, after_training: bool = False) -> str:
     others = [pair for position, pair in enumerate(manifest.pairs) if position not in training]
     if others:
         parts.append(_others_text(others, bool(training)))
-    if manifest.problems:
-        parts.append("\n".join(_problem_text(problem) for problem in manifest.problems))
+    if manifest.problems and not after_training:
+        parts.append(problems_text(manifest))
     if manifest.path:
         parts.append("Manifest: %s" % manifest.path)
     return "\n\n".join(parts)
 
 
+def problems_text(manifest: Any) -> str:
+    return "\n".join(_problem_text(problem) for problem in manifest.problems)
+
+
 def print_manifest(manifest: Any, after_training: bool = False) -> None:
+    """The table to stdout; after a training the problems, which are messages, to stderr."""
     print_text(manifest_text(manifest, after_training), STYLES)
+    if manifest.problems and after_training:
+        print_text(problems_text(manifest), STYLES, sys.stderr)
 
 
 def _pair_text(manifest: Any, pair: Any, after_training: bool) -> str:

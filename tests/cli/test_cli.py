@@ -1,6 +1,7 @@
 """What does the command line say to good and to bad input?"""
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -112,7 +113,8 @@ def test_help_and_version(tmp_path):
     for arguments in (["--help"], ["run", "--help"], ["collect", "--help"], ["--version"]):
         done = run(tmp_path, *arguments)
         assert done.returncode == 0 and done.stdout
-    assert "data_dump_step" in run(tmp_path, "run", "--help").stdout
+    text = run(tmp_path, "run", "-h").stdout
+    assert "data_dump_step" in text and "--[no]emulate" in text and "input, output," in text
 
 
 def test_everything_from_the_script_on_is_its_own(tmp_path, script):
@@ -147,6 +149,28 @@ def test_json_has_stdout_for_itself(tmp_path):
     done = run(tmp_path, "run", "--emulate", "--json", "--data_dump_path=d", "train.py")
     assert json.loads(done.stdout)["schema"] == "keras_npu_dump.manifest/1"
     assert "from python" in done.stderr and "from a child" in done.stderr
+
+
+@pytest.mark.parametrize("options, cause", [
+    (["--data_dump_flag=False"], "switched off"), ([], "opened no device")])
+def test_json_is_one_document_whatever_happened(tmp_path, options, cause):
+    (tmp_path / "train.py").write_text("npu_device = None\nprint('nothing to do')\n")
+    done = run(tmp_path, "run", "--emulate", "--json", *(options + ["train.py"]))
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "not-dumped" and cause in problem["message"]
+
+
+def test_a_script_that_takes_stdout_for_itself_gets_no_table_in_it(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import sys, npu_device\nnpu_device.open()\n"
+        "class Tee:\n    def write(self, text): pass\n"
+        "sys.stdout = Tee()\nprint('mine')\n")
+    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "train.py")
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert done.stdout.startswith("Dump folder")
+    words = r"\b(loss|step|steps|time|fps|accuracy)\b"
+    assert not re.search(words, done.stdout, re.IGNORECASE)
+    assert "step 0 not reached, 0 executions ran" in done.stderr
 
 
 def test_a_conflict_with_the_script_is_one_message_and_status_2(tmp_path):

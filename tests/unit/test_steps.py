@@ -104,6 +104,13 @@ def test_next_from_skips_to_the_next_selected_one():
     assert [steps.next_from(i) for i in (0, 3, 5, 6, 10, 11)] == [3, 3, 5, 10, 10, None]
 
 
+def test_what_was_asked_and_never_came():
+    steps = StepSet.parse("0|3-5|10|20-30")
+    assert steps.unreached(4) == ["steps 4-5", "step 10", "steps 20-30"]
+    assert steps.unreached(30) == ["step 30"]
+    assert steps.unreached(31) == StepSet.all().unreached(0) == []
+
+
 @given(st.sets(st.integers(0, 60), min_size=1))
 def test_writing_and_reading_again_selects_the_same(numbers):
     steps = StepSet.of(numbers)

@@ -107,11 +107,15 @@ def _read_late(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_nam
             values[spec.name].present = late[spec.name].present
 
 
+def switch_flag(name: str, default: Optional[bool], text: str) -> absl_flags.Flag:
+    """A boolean flag with the leniency of `flag_values.parse_bool`."""
+    return absl_flags.Flag(_SwitchParser(name), None, name, default, text, boolean=True)
+
+
 def _define(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_name: str) -> None:
     for spec in specs:
         if spec.kind == "switch":
-            flag = absl_flags.Flag(_SwitchParser(spec.name), None, spec.name, spec.default,
-                                   spec.help, boolean=True)
+            flag = switch_flag(spec.name, spec.default, spec.help)
         elif spec.kind == "choice":
             flag = _text_flag(spec, _ChoiceParser(spec))
         else:

@@ -18,13 +18,17 @@ script's own. Its exit status is passed through.
 
 def _run_flags() -> absl_flags.FlagValues:
     """The dump options in a FlagValues of their own: the global one is the script's."""
-    from keras_npu_dump.flags import define_flags
+    from keras_npu_dump.flags import define_flags, switch_flag
     values = absl_flags.FlagValues()
     values.set_gnu_getopt(False)
     for name, text in (("emulate", "Run on the CPU or GPU, with the emulator for npu_device."),
                        ("json", "One JSON document on stdout; the script's stdout goes to stderr."),
                        ("help", "Show this text.")):
         absl_flags.DEFINE_boolean(name, False, text, flag_values=values, module_name=PROGRAM)
+    # Here dumping is what the command is for: not given means on.
+    absl_flags.DEFINE_flag(
+        switch_flag("data_dump_flag", None, "Dump operators' data: on, unless switched off here"
+                    " or --over_dump is given."), values, "keras_npu_dump")
     define_flags(values)
     return values
 
@@ -34,8 +38,7 @@ def _run_config(values: absl_flags.FlagValues) -> Any:
     from keras_npu_dump.config import DumpConfig
     overrides: Dict[str, Any] = {}
     if not values.over_dump:
-        overrides["enable_dump"] = (
-            values.data_dump_flag is not False or not values["data_dump_flag"].present)
+        overrides["enable_dump"] = values.data_dump_flag is not False
     return DumpConfig.from_flags(values, **overrides)
 
 

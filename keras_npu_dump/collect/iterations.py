@@ -9,6 +9,7 @@ from keras_npu_dump.collect.pairing import Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run, Section
 from keras_npu_dump.collect.rules_content import SAME_OPERATORS
+from keras_npu_dump.collect.rules_names import whole_name
 
 # What ties a graph to its section of the journal, strongest first.
 RULES = ["name", "operators", "order"]
@@ -35,13 +36,25 @@ def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Op
         return
     rest = [one for one in trained if one.section is None]
     reached = [section for section in free if section.executions] or free
-    slots: List[Union[Paired, Unit]] = [*rest, *unpaired]
+    slots: List[Union[Paired, Unit]] = [*rest, *_first_parts(unpaired)]
     slots.sort(key=_load_order)
     if len(slots) != len(reached):
         slots = list(rest)
-    for one, section in zip(slots, reached):
-        if isinstance(one, Paired):
-            one.section = section
+    if len(slots) == len(reached):
+        for one, section in zip(slots, reached):
+            if isinstance(one, Paired):
+                one.section = section
+    else:
+        # Too few or too many to count: only what the folders themselves tell.
+        _assign(rest, reached, lambda section, one: sorted(section.executions) == one.indices)
+
+
+def _first_parts(units: Sequence[Unit]) -> List[Unit]:
+    """Of the parts of one dynamic graph the first: together they are one section."""
+    first: Dict[str, Unit] = {}
+    for unit in sorted(units, key=_load_order):
+        first.setdefault(whole_name(unit.model_name or str(unit.model_id)), unit)
+    return list(first.values())
 
 
 def _assign(trained: Sequence[Paired], free: List[Section],
@@ -128,6 +141,12 @@ def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
                 path=one.folder)
         _tell_loop(one, problems)
         if one.section is None:
+            run = one.session.run
+            counted = [] if run is None else [part for part in run.sections if part.executions]
+            if counted and not later:
+                problems.add(
+                    "index-uncertain", "which of %d functions in the journal %s was cannot be "
+                    "told" % (len(counted), one.graph.name), path=one.folder)
             continue
         reasons: Dict[str, List[int]] = {}
         for index in one.indices:

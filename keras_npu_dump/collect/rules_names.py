@@ -13,6 +13,11 @@ _DEFAULT = re.compile(r"(.*?)(\d{14})(?:_(\d+))?((?:_sub_\d+_[A-Za-z].*)?)$")
 _PART = re.compile(r"(.+?)_sub_\d+_(?:know|unknow|input)\w*$")
 
 
+def whole_name(model_name: str) -> str:
+    """The name without the `_sub_<n>_know` that parts of a dynamic graph have."""
+    return _PART.sub(r"\1", model_name)
+
+
 def _names(graph: BuildGraph) -> List[str]:
     if graph.body is not None:
         return [sanitise(name) for name in graph.body.names]
@@ -68,7 +73,7 @@ def same_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
 @rule("other-name")
 def other_name(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """Two names of one kind that differ in their number: two functions of one process."""
-    model = _PART.sub(r"\1", unit.model_name or "")
+    model = whole_name(unit.model_name or "")
     name = graph.dump_name or ""
     if full_name(unit, graph, context) or graph_id(unit, graph, context):
         return None

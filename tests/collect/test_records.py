@@ -159,10 +159,10 @@ def test_a_loop_that_the_journal_did_not_count(tmp_path):
 
 def test_steps_beyond_the_end_of_the_training(tmp_path):
     making.plain_job(tmp_path, count=6)
-    making.record(tmp_path, (0, 5), 6, options={"dump_step": "0|5|10-12"})
+    making.record(tmp_path, (0, 5), 6, options={"dump_step": "0|5|10|20-22"})
     errors = collect(str(tmp_path)).errors
     assert [one.message for one in errors] == [
-        "step %d not reached, 6 executions ran" % index for index in (10, 11, 12)]
+        "step 10 not reached, 6 executions ran", "steps 20-22 not reached, 6 executions ran"]
 
 
 def test_a_range_of_a_million_steps_that_never_came_is_told_briefly(tmp_path):

@@ -142,7 +142,8 @@ class _Writer:
             # The second build left no dump: which of the two files it was is open.
             lost = True
         if lost:
-            self.truth.allowed.update(("ambiguous-pair", "step-missing"))
+            self.truth.allowed.update(("ambiguous-pair", "step-missing", "operator-missing",
+                                       "operator-foreign"))
         pairs = {}
         for folder, position, ops, indices in dumps:
             second = load.rebuilt is not None and position == 1
@@ -238,9 +239,13 @@ class _Writer:
         trains = self._trains()
         if self.recorded and plan.steps is not None and trains:
             most = max(load.count for load in trains)
-            for index in range(60):
-                if in_steps(index, plan.steps) and index >= most:
-                    truth.expect("step-not-reached", "step %d not reached" % index)
+            gone = [index for index in range(60) if in_steps(index, plan.steps) and index >= most]
+            for first in gone:
+                if first - 1 not in gone:
+                    last = next(index for index in range(first, 61) if index + 1 not in gone)
+                    which = ("step %d" % first if first == last else "steps %d-%d" % (first, last))
+                    truth.expect("step-not-reached", "%s not reached, %d executions" % (
+                        which, most) if len(trains) == 1 else which + " not reached")
                     if "killed" in plan.faults:
                         truth.expect("step-not-reached", "the process ended before")
         executed = [load for load in trains

@@ -5,10 +5,14 @@ with the spellings of switches that shell scripts use.
 """
 from typing import Any, FrozenSet, Optional
 
+from keras_npu_dump import messages
 from keras_npu_dump.errors import ConfigError
 
 _TRUE = frozenset(("true", "t", "yes", "y", "on", "1"))
 _FALSE = frozenset(("false", "f", "no", "n", "off", "0"))
+
+# What the flags of public mains hold where a shell script passes no folder.
+_OLD_DEFAULT = "/home/data"
 
 
 def parse_bool(value: Any, name: str = "flag") -> Optional[bool]:
@@ -95,6 +99,12 @@ def read_flags(flags: Any) -> dict:
         fields["dump_step"] = "|".join(fields["dump_step"])
     if isinstance(fields.get("dump_step"), int):
         fields["dump_step"] = str(fields["dump_step"])
+        messages.warning("data_dump_step is a numeric flag in this main. Define it as a string:"
+                         " it then takes 0|5 and 3-10 as well.")
+    if fields.get("dump_path") == _OLD_DEFAULT and overflow | fields["enable_dump"]:
+        messages.warning("The dump goes to %s, an old default of training mains that hardly any"
+                         " machine has. Give a folder, or an empty path for output/data_dump.",
+                         _OLD_DEFAULT)
     return fields
 
 

@@ -125,6 +125,16 @@ def test_a_path_in_over_dump_is_told_where_it_belongs():
         DumpConfig.from_flags(flags(over_dump="/some/where"))
 
 
+def test_what_mains_should_no_longer_do_is_told(capfd):
+    config = DumpConfig.from_flags(flags(data_dump_flag=True, data_dump_path="/home/data",
+                                         data_dump_step=10))
+    assert (config.dump_path, config.dump_step.text) == ("/home/data", "10")
+    stderr = capfd.readouterr().err
+    assert "old default" in stderr and "numeric flag" in stderr
+    DumpConfig.from_flags(flags(data_dump_flag=False, data_dump_path="/home/data"))
+    assert capfd.readouterr().err == ""
+
+
 def test_switched_off_asks_nothing_of_the_rest():
     assert DumpConfig.from_flags(flags(data_dump_flag=False, data_dump_step="3-3")).is_off
 

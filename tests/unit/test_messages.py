@@ -1,0 +1,30 @@
+"""Do our messages leave a script's own logging alone?"""
+from tests.conftest import run_python
+
+
+def test_a_later_basic_config_of_the_script_still_works(tmp_path):
+    done = run_python("""
+import logging, sys
+from keras_npu_dump import messages
+messages.warning("said %d", 1)
+logging.basicConfig(filename="mine.log", level=logging.INFO)
+logging.info("theirs")
+messages.warning("said %d", 2)
+""", tmp_path)
+    assert done.stdout == ""
+    assert "said 1" in done.stderr and "said 2" in done.stderr
+    assert (tmp_path / "mine.log").read_text() == "INFO:root:theirs\n"
+
+
+def test_a_root_handler_on_stdout_does_not_get_them(tmp_path):
+    done = run_python("""
+import logging, sys
+logging.basicConfig(stream=sys.stdout, level=logging.INFO)
+from keras_npu_dump import messages
+messages.warning("said")
+messages.info("hidden")
+messages.error("failed")
+""", tmp_path)
+    assert done.stdout == ""
+    assert "said" in done.stderr and "failed" in done.stderr and "hidden" not in done.stderr
+    assert "script_under_test.py:" in done.stderr

@@ -12,7 +12,6 @@ import pytest
 
 from tests.conftest import run_command
 
-
 SCRIPT = pathlib.Path(__file__).with_name("fit_scenarios.py")
 
 

@@ -36,7 +36,7 @@ HANDLES = frozenset(("DT_RESOURCE", "DT_VARIANT", "DT_STRING", "DT_STRING_REF"))
 _CALLER = re.compile(r"(Call|If|Case|While|For|Gradient|Function|Graph)$")
 # Descriptions are the costliest part of a graph to read, and those of a sample
 # tell graphs apart: the first of each type, then every so many of it.
-_FIRST_DESCS, _EVERY_DESC = 20, 16
+_FIRST_DESCS, _EVERY_DESC = 10, 20
 # Larger graphs are read operator by operator, without their options.
 _STREAM_BYTES = 64 << 20
 _OPTIONS = ("GlobalOptions", "SessionOptions", "GraphOptions")
@@ -138,14 +138,26 @@ def read_body(path: str, size: int) -> Body:
     return reader.body()
 
 
+class _Kind:
+    """What all operators of one type have in common."""
+
+    def __init__(self, name: str):
+        self.prefix = sanitise(name) + "."
+        self.quiet = name in QUIET_TYPES
+        self.calls = bool(_CALLER.search(name))
+        self.conditional = bool(_CONDITIONAL.match(name))
+        self.count = 0
+        self.inputs: Tensors = []
+        self.outputs: Tensors = []
+
+
 class _Reader:
     def __init__(self) -> None:
         self.names: List[str] = []
         self.options: Dict[str, str] = {}
         self._keys: Dict[str, OpFact] = {}
         self._by_graph: Dict[str, List[str]] = {}
-        self._types: Dict[str, OpFact] = {}
-        self._counts: Dict[str, int] = {}
+        self._kinds: Dict[str, _Kind] = {}
         self._count = 0
         self._has_step = False
         self._conditional: Set[str] = set()
@@ -156,31 +168,36 @@ class _Reader:
             self._by_graph[name] = []
 
     def add(self, graph: str, op: Any) -> None:
-        self.start(graph)
-        kind = op.type
-        number = self._counts.get(kind, 0)
-        self._counts[kind] = number + 1
+        if graph not in self._by_graph:
+            self.start(graph)
+        name, type_name = op.name, op.type
+        kind = self._kinds.get(type_name)
+        if kind is None:
+            kind = self._kinds[type_name] = _Kind(type_name)
+        number = kind.count
+        kind.count += 1
         self._count += 1
-        self._has_step = self._has_step or "ge_global_step" in op.name
-        if _CALLER.search(kind) and (_CONDITIONAL.match(kind) or graph in self._conditional):
+        if "ge_global_step" in name:
+            self._has_step = True
+        if kind.calls and (kind.conditional or graph in self._conditional):
             self._conditional.update(op.subgraph_names)
-        if number < _FIRST_DESCS or number % _EVERY_DESC == 0:
+        described = number < _FIRST_DESCS or number % _EVERY_DESC == 0
+        if described:
             inputs = [(one.dtype, one.shape) for one in op.input_descs]
             outputs = [(one.dtype, one.shape) for one in op.output_descs]
-            described = True
+            if not number:
+                kind.inputs, kind.outputs = inputs, outputs
         else:
-            like = self._types[kind]
-            inputs, outputs, described = like.inputs, like.outputs, False
-        fact = OpFact(op.name, kind, tuple(name for name in op.original_op_names or () if name),
-                      inputs, outputs, kind not in QUIET_TYPES and not _no_task(op), described)
-        if not number:
-            self._types[kind] = fact
+            inputs, outputs = kind.inputs, kind.outputs
+        originals = op.original_op_names
         # Operators of FFTS+ sub-graphs carry a prefix that the comparator strips.
-        base = sanitise(op.name)
+        base = sanitise(name)
         if "sgt_graph_" in base or "_lxslice" in base:
-            base = DumpName(kind, base).base_op_name
-        key = sanitise(kind) + "." + base
-        self._keys[key] = fact
+            base = DumpName(type_name, base).base_op_name
+        key = kind.prefix + base
+        self._keys[key] = OpFact(
+            name, type_name, tuple(filter(None, originals)) if originals else (), inputs, outputs,
+            not kind.quiet and not _no_task(op), described)
         self._by_graph[graph].append(key)
 
     def body(self) -> Body:
@@ -189,7 +206,7 @@ class _Reader:
                 self._keys[key].conditional = True
         return Body(self.names, self._keys,
                     {name: frozenset(keys) for name, keys in self._by_graph.items()},
-                    self._count, set(self._counts), self._has_step, self.options)
+                    self._count, set(self._kinds), self._has_step, self.options)
 
 
 def _no_task(op: Any) -> bool:

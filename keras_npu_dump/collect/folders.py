@@ -5,7 +5,7 @@ import array
 import os
 import re
 import sys
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional
 
 from keras_npu_dump.formats.mapping import read_mapping, resolve
 from keras_npu_dump.formats.names import classify, parse_dump_name
@@ -113,12 +113,10 @@ class Names:
     def __init__(self) -> None:
         self._known: Dict[str, FileFact] = {}
 
-    def fill(self, folder: DumpFolder, listing: List[Tuple[str, int]]) -> None:
-        listing.sort()
-        folder.names = [name for name, _ in listing]
-        folder.sizes = array.array("Q", [size for _, size in listing])
-        folder.bytes = sum(folder.sizes)
-        if not listing:
+    def fill(self, folder: DumpFolder, names: List[str], sizes: "array.array[int]") -> None:
+        """Gives a folder its files; `names` are in order, each with its size."""
+        folder.names, folder.sizes, folder.bytes = names, sizes, sum(sizes)
+        if not names:
             return
         joined = "\0".join(folder.names)
         known = self._known

@@ -5,6 +5,7 @@ that CANN is known to write is read. Each folder is listed once.
 """
 from __future__ import annotations
 
+import array
 import os
 import re
 from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
@@ -52,12 +53,12 @@ def scan_tree(path: str, problems: Problems,
     above = [part for part in root.split(os.sep) if part]
     folders = []
     names = Names()
-    for folder_path, below, listing in _walk(root, problems, only):
+    for folder_path, below, (file_names, sizes) in _walk(root, problems, only):
         step = interpret(folder_path, above, below)
-        if not _is_step(step, listing):
+        if not _is_step(step, file_names):
             continue
         folder = DumpFolder(folder_path, step, *_session_time(step))
-        names.fill(folder, listing)
+        names.fill(folder, file_names, sizes)
         if not folder.names and step.data_index is None:
             continue
         folders.append(folder)
@@ -68,7 +69,7 @@ def scan_tree(path: str, problems: Problems,
 
 
 def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...]], bool]]
-          ) -> Iterator[Tuple[str, Tuple[str, ...], List[Tuple[str, int]]]]:
+          ) -> Iterator[Tuple[str, Tuple[str, ...], "Listing"]]:
     pending: List[Tuple[str, Tuple[str, ...]]] = [(root, ())]
     while pending:
         path, below = pending.pop()
@@ -84,39 +85,62 @@ def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...
             folders.sort(key=numeric_key, reverse=True)
             pending.extend((os.path.join(path, name), below + (name,)) for name in folders
                            if only is None or only(below + (name,)))
-        if listing or not folders:
+        if listing[0] or not folders:
             yield path, below, listing
 
 
-def _list(path: str) -> Tuple[List[str], List[Tuple[str, int]]]:
-    """Sub-folders, and regular files with their sizes. Links are left out:
-    other tools link long names to the digits that hold the data."""
-    folders, files = [], []
+Listing = Tuple[List[str], "array.array[int]"]
+
+
+def _list(path: str) -> Tuple[List[str], Listing]:
+    """Sub-folders, and the names of regular files in order with their sizes.
+
+    Links are left out: other tools link long names to the digits that hold the
+    data. Names and sizes are two plain sequences, not pairs: of objects that the
+    garbage collector looks at there must not be 400,000.
+    """
+    folders, names = [], []
+    sizes = array.array("Q")
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        stat = os.stat
         with os.scandir(handle) as entries:
             for entry in entries:
                 if entry.is_file(follow_symlinks=False):
-                    name = entry.name
-                    try:
-                        files.append((name, stat(name, dir_fd=handle).st_size))
-                    except OSError:
-                        continue  # gone since
+                    names.append(entry.name)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
+        names.sort()
+        stat = os.stat
+        try:
+            for name in names:
+                sizes.append(stat(name, dir_fd=handle).st_size)
+        except OSError:
+            # A file has gone since: once more, with care.
+            names, sizes = _that_are_left(names, handle)
     finally:
         os.close(handle)
-    return folders, files
+    return folders, (names, sizes)
 
 
-def _is_step(step: StepFolder, listing: list) -> bool:
+def _that_are_left(names: List[str], handle: int) -> Listing:
+    left: List[str] = []
+    sizes = array.array("Q")
+    for name in names:
+        try:
+            sizes.append(os.stat(name, dir_fd=handle).st_size)
+        except OSError:
+            continue
+        left.append(name)
+    return left, sizes
+
+
+def _is_step(step: StepFolder, names: List[str]) -> bool:
     if step.time is None:
         # Without a time folder above, numbers in a path prove nothing: any
         # project has folders like 0/name/1/2. The files have to be a dump's.
         return any(classify(name) in DUMP_KINDS + ("mapping",)
-                   for name, _ in listing[:_LOOK])
-    return bool(listing) or step.data_index is not None
+                   for name in names[:_LOOK])
+    return bool(names) or step.data_index is not None
 
 
 def _session_time(step: StepFolder) -> Tuple[str, Optional[str]]:

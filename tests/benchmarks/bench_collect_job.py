@@ -1,6 +1,6 @@
 """How long does it take to collect a large job, beside tools that only list and read it?
 
-    python -m tests.benchmarks.bench_collect_job [--scale 0.1] [--runs 5] [--dir DIR] [--keep]
+    python -m tests.benchmarks.bench_collect_job [--scale 0.1] [--runs 5] [--dir DIR] [--check]
 
 The job: 8 ranks x 10 steps x 5,000 operators (400,000 dump files) and 8 x 30 graph
 files of 20 MB; `--scale` makes operators fewer and graphs smaller by that factor
@@ -11,6 +11,7 @@ Peers, in turn with ours, all on cached pages:
             most 4.5 times their wall time, under 300 MB
   verify    `find -print0 | xargs -0 head -qc 512 | wc -c`; goal: at most 4 times
 
+With `--check` the status is 1 where a goal is missed. A job in `--dir` is kept, and used again.
 Ours runs in a process of its own, which measures the call of `collect` without the
 start of Python, and its own peak memory.
 """
@@ -28,6 +29,7 @@ import time
 from tests.collect import files, making
 
 RANKS, STEPS, OPERATORS, GRAPHS, GRAPH_BYTES = 8, 10, 5000, 30, 20 << 20
+MEGABYTES = 300
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = """
 import json, resource, sys, time
@@ -153,7 +155,7 @@ def main():
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--dir", default=None)
-    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     root = args.dir or tempfile.mkdtemp()
     if not os.path.isdir(os.path.join(root, "graphs")):
@@ -161,6 +163,7 @@ def main():
         make_job(root, args.scale)
         print("written in %.0f s: %s" % (time.perf_counter() - started, root))
     figures = measure(root, args.runs, args.scale)
+    missed = []
     for mode, (_, goal) in PEERS.items():
         beside, mine = figures[mode]["peer"], figures[mode]["ours"]
         print("%-8s peer %.3f s (CPU %.3f), collect %.3f s (CPU %.3f), peak %.0f MB" % (
@@ -170,12 +173,19 @@ def main():
             ratios = [ours[kind] / theirs[kind] for ours, theirs in zip(mine, beside)]
             print("  %-4s ratio median %.2f (min %.2f, max %.2f), goal %.1f of wall time" % (
                 kind, statistics.median(ratios), min(ratios), max(ratios), goal))
+            if kind == "wall" and statistics.median(ratios) > goal:
+                missed.append("%s: %.2f times the peer" % (mode, statistics.median(ratios)))
+        if max(one["mb"] for one in mine) > MEGABYTES:
+            missed.append("%s: more than %d MB" % (mode, MEGABYTES))
         last = mine[-1]
         print("  %d pairs exact, %d steps" % (last["exact"], last["steps"]))
         for message in last["problems"]:
             print("  " + message)
-    if not args.dir and not args.keep:
+    if not args.dir:
         shutil.rmtree(root)
+    if missed:
+        print("missed: " + "; ".join(missed))
+    sys.exit(1 if args.check and missed else 0)
 
 
 if __name__ == "__main__":

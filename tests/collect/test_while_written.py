@@ -212,3 +212,43 @@ def test_a_graph_file_that_may_not_be_read_is_told(read_only):
                       "print([(p.code, p.path) for p in m.problems])", read_only)
     assert "('unreadable', 'graphs/pid_7_deviceid_0/ge_proto_00000003_graph_3_Build.txt')" in out
     assert "'no-pair'" in out
+
+
+def test_of_many_files_a_sample_is_opened_and_it_is_said(tmp_path):
+    making.plain_job(tmp_path)
+    sampled = collect(str(tmp_path), budget=5)
+    problem, = sampled.problems
+    assert (problem.code, problem.severity) == ("sampled", "info")
+    assert problem.message.startswith("of 36 files 5 were opened")
+    assert collect(str(tmp_path), budget=36).problems == []
+    assert collect(str(tmp_path), budget=5, verify=True).problems == []
+
+
+def test_what_the_sample_passed_over_verify_finds(tmp_path):
+    making.plain_job(tmp_path)
+    cut(some_file(tmp_path))
+    codes = [making.codes(collect(str(tmp_path), **options), "error")
+             for options in ({"budget": 1}, {"verify": True})]
+    assert codes == [[], ["truncated-file"]]
+
+
+@pytest.mark.parametrize("missing", [1, 7, 100])
+def test_a_cut_file_is_found_among_others_with_the_same_header(tmp_path, missing):
+    """Equal headers are read once; the sizes behind them still have to be right."""
+    making.plain_job(tmp_path, indices=range(6))
+    path = some_file(tmp_path, 3)
+    os.truncate(path, os.path.getsize(path) - missing)
+    manifest = collect(str(tmp_path), verify=True)
+    problem, = manifest.errors
+    assert problem.code == "truncated-file" and problem.path.endswith(os.path.basename(path))
+    assert "5/3/" in problem.path
+
+
+def test_a_header_that_was_damaged_is_found(tmp_path):
+    making.plain_job(tmp_path, indices=range(6))
+    path = some_file(tmp_path, 4)
+    with open(path, "r+b") as stream:
+        stream.seek(0)
+        stream.write(b"\xff" * 8)
+    problem, = collect(str(tmp_path), verify=True).problems
+    assert problem.code == "foreign-file" and "5/4/" in problem.path

@@ -216,12 +216,13 @@ class Engine:
 
     def _plan(self, graph: Graph, flat: Flat, call: Any) -> None:
         session = self.session
+        sunk = graph.loop.node if graph.loop is not None and graph.loop.sunk else ""
         if session.debug:
             # Overflow detection knows neither steps nor modes nor layers (GE
             # dump_properties.cc): what overflows is dumped whole.
-            plan = Plan(flat, call.variables(), "all", chosen=overflow.may_overflow)
+            plan = Plan(flat, call.variables(), "all", chosen=overflow.may_overflow, sunk=sunk)
         else:
-            plan = Plan(flat, call.variables(), session.mode, session.layers)
+            plan = Plan(flat, call.variables(), session.mode, session.layers, sunk=sunk)
             self._missing -= plan.found
         if plan.empty:
             return

@@ -64,7 +64,7 @@ class Flat:
         return any(node.op in V1_CONTROL for flat in self.walk() for node in flat.nodes)
 
     def outer(self, arg: str) -> Optional[str]:
-        """The parent's tensor that `arg` always equals; None if it changes in a loop."""
+        """The parent's tensor that `arg` always equals; None if it may change in a loop."""
         if self.parent is None:
             return None
         index = self.arg_index[arg]

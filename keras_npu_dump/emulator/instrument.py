@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import flat as flat_lib
+from keras_npu_dump.emulator import graft
 from keras_npu_dump.emulator.flat import Flat
 
 DT_INT32, DT_VARIANT = 3, 21
@@ -48,7 +49,7 @@ class Instrumented:
         self._name = name
         self.definitions: List[Any] = []
         self.slots = self.slots_of(flat)
-        definition, _ = self._definition(flat, name, extra_args=0)
+        definition, _ = self._definition(flat, name, ())
         for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
             output = definition.signature.output_arg.add()
             output.name, output.type = "dumped_%d" % index, dtype
@@ -91,7 +92,7 @@ class Instrumented:
                 offset[name] = offset.get(name, 0) + count
         return outputs
 
-    def _definition(self, flat: Flat, name: str, extra_args: int):
+    def _definition(self, flat: Flat, name: str, extra_args: Sequence[int]):
         """A FunctionDef of `flat`, its control nodes widened, and its extra arguments."""
         definition = type(flat.definition)()
         definition.CopyFrom(flat.definition)
@@ -119,46 +120,74 @@ class Instrumented:
             if counts.get(node.name):
                 self._widen(definition, flat, node)
         extra = []
-        for index in range(extra_args):
+        for index, dtype in enumerate(extra_args):
             arg = definition.signature.input_arg.add()
-            arg.name, arg.type = "dump_list_%d" % index, DT_VARIANT
+            arg.name, arg.type = "dump_list_%d" % index, dtype
             extra.append(arg.name)
         return definition, extra
 
     def _widen(self, definition, flat: Flat, node) -> None:
         """Gives a While, If or Case one list per wanted tensor, and bodies that fill them."""
-        bodies = [flat.bodies[(node.name, role)] for role in flat_lib.roles(node)]
+        roles = flat_lib.roles(node)
+        bodies = [flat.bodies[(node.name, role)] for role in roles]
         dtypes = [dtype for body in bodies for _, dtype in self._own_outputs(body)]
         data, controls = flat_lib.split_control(node.input)
         lists = [_empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
                  for index, dtype in enumerate(dtypes)]
+        extra = [DT_VARIANT] * len(lists)
+        condition = None
+        if roles[0] == "cond" and self._own_outputs(bodies[0]):
+            # See graft.py: the condition is calculated before the loop and at the end of each
+            # round, where its values can be kept, and travels as one more variable.
+            condition = bodies[0]
+            grafted = graft.graft(definition, condition, node.name + "/dump_first", data, controls)
+            self._keep(definition, condition, lists, 0, grafted.tensor, node.name)
+            lists = [*lists, grafted.tensor(condition.ret[0])]
+            extra.append(graft.predicate_dtype(condition))
+            controls += grafted.must_run
         del node.input[:]
         node.input.extend(data + lists + ["^" + name for name in controls])
         for attr in ("T",) if node.op in flat_lib.LOOPS else ("Tin", "Tout"):
-            node.attr[attr].list.type.extend([DT_VARIANT] * len(lists))
+            node.attr[attr].list.type.extend(extra)
         shapes = node.attr["output_shapes"].list.shape
         if shapes:
-            for _ in lists:
+            for _ in extra:
                 shapes.add()
         first = 0
-        for role, body in zip(flat_lib.roles(node), bodies):
+        for role, body in zip(roles, bodies):
             name = re.sub(r"[^A-Za-z0-9_]", "_", "%s_%s_%s" % (self._name, node.name, role))
             flat_lib.body_function(node, role).name = name
-            self.definitions.append(self._body(body, name, len(lists), first, role))
+            self.definitions.append(self._body(body, name, extra, first, role, condition))
             first += len(self._own_outputs(body))
 
-    def _body(self, body: Flat, name: str, count: int, first: int, role: str):
-        """A body with `count` lists as arguments; fills those from `first` on."""
-        definition, lists = self._definition(body, name, count)
+    def _body(self, body: Flat, name: str, extra: List[int], first: int, role: str,
+              condition: Optional[Flat]):
+        """A body with extra arguments of dtypes `extra`; fills its lists from `first` on."""
+        if role == "cond" and condition is not None:
+            return graft.only_predicate(condition, name, extra)
+        definition, passed = self._definition(body, name, extra)
         if role == "cond":
             return definition
-        for index, (tensor, dtype) in enumerate(self._own_outputs(body)):
-            lists[first + index] = _push(definition, lists[first + index], tensor, dtype, index)
-        for index, tensor in enumerate(lists):
+        self._keep(definition, body, passed, first, lambda tensor: tensor, "body")
+        if condition is not None:
+            grafted = graft.graft(definition, condition, "dump_condition", list(body.ret),
+                                  list(body.control_ret))
+            self._keep(definition, condition, passed, 0, grafted.tensor, "condition")
+            passed[-1] = grafted.tensor(condition.ret[0])
+            graft.run_also(definition, grafted.must_run)
+        for index, (tensor, dtype) in enumerate(zip(passed, extra)):
             output = definition.signature.output_arg.add()
-            output.name, output.type = "dump_list_out_%d" % index, DT_VARIANT
+            output.name, output.type = "dump_list_out_%d" % index, dtype
             definition.ret[output.name] = tensor
         return definition
+
+    def _keep(self, definition, flat: Flat, lists: List[str], first: int,
+              where: Callable[[str], str], name: str) -> None:
+        """Pushes the tensors that come out of `flat` onto the lists from `first` on."""
+        for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
+            push = "%s/dump_push_%d" % (name, index)
+            lists[first + index] = _push(definition, lists[first + index], where(tensor), dtype,
+                                         push)
 
 
 def _node(definition, op: str, name: str):
@@ -185,8 +214,7 @@ def _empty_list(definition, name: str, dtype: int) -> str:
     return name + ":handle:0"
 
 
-def _push(definition, handle: str, tensor: str, dtype: int, index: int) -> str:
-    name = "dump_push_%d" % index
+def _push(definition, handle: str, tensor: str, dtype: int, name: str) -> str:
     node = _node(definition, "TensorListPushBack", name)
     node.input.extend([handle, tensor])
     node.attr["element_dtype"].type = dtype

@@ -117,6 +117,7 @@ class _LoopWriter(writer.Writer):
 
     def _inner(self, activation: Activation, node: Any) -> Any:
         for number, inner in enumerate(super()._inner(activation, node)):
+            # Of a sunk loop only the body has values, so numbers are rounds.
             if activation.parent is None and node.name == self._loop.node:
                 self._folder = self._folders.get(number, "")
             yield inner

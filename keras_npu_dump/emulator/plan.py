@@ -75,6 +75,7 @@ class Plan:
       mode: "input", "output" or "all".
       layers: names of operators, empty for all.
       chosen: further says of a node whether it may leave files; None is always.
+      sunk: the node of a loop that the device runs itself, without its condition.
 
     Attributes:
       ops: id(flat) -> its DumpedOps in executable order.
@@ -85,7 +86,7 @@ class Plan:
     """
 
     def __init__(self, root: Flat, variables: Sequence[bool], mode: str, layers: Any = (),
-                 chosen: Optional[Callable[[Any], bool]] = None):
+                 chosen: Optional[Callable[[Any], bool]] = None, sunk: str = ""):
         self.root = root
         self._variables = variables
         self._mode = mode
@@ -100,8 +101,8 @@ class Plan:
             self._wanted[id(flat)] = {}
             self.reads[id(flat)] = []
             self.ops[id(flat)] = []
-            # The condition of a loop decides, it does not calculate: GE runs it as control.
-            if flat.role == "cond":
+            if flat.role == "cond" and (flat.bodies or flat.node == sunk):
+                # A condition with branches of its own stays where it is, unread.
                 continue
             for node in flat.nodes:
                 if not opinfo.dumped(node):

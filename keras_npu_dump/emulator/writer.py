@@ -1,6 +1,7 @@
 """Writes the files of one execution: one per operator and round, times rising."""
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -88,9 +89,12 @@ class Writer:
         return self._files
 
     def _inner(self, activation: Activation, node: Any) -> Iterator[Activation]:
-        """The runs of a node's bodies."""
-        for role in flat_lib.roles(node):
-            yield from activation.children.get((node.name, role), ())
+        """The runs of a node's bodies, in order: a loop's condition before each round."""
+        rounds = [activation.children.get((node.name, role), ()) for role in flat_lib.roles(node)]
+        for together in itertools.zip_longest(*rounds):
+            for inner in together:
+                if inner is not None:
+                    yield inner
 
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
         self._write(op, self.inputs(op, activation), self.outputs(op, activation))

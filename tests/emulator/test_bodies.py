@@ -47,6 +47,16 @@ def test_map_fn_leaves_one_file_per_element(observe):
     assert all(float(outputs(record)[0]) == inputs(record)[0].max() for record in rows)
 
 
+def test_a_loop_s_condition_is_dumped_once_more_than_its_body(observe):
+    found = step_of(observe("bodies"), "mapped")
+    less = [records for name, records in found.items() if records[0][0].op_name.endswith("Less")]
+    assert less
+    for records in less:
+        assert len(records) == 5
+        assert [bool(outputs(record)[0]) for record in records] == [True] * 4 + [False]
+        assert [int(inputs(record)[0]) for record in records] == [0, 1, 2, 3, 4]
+
+
 def test_a_nested_function_is_inlined_while_tracing_autograph_included(observe):
     assert observe("functions").result["flat"] is True
 

@@ -15,7 +15,7 @@ such (above 1000). Weights that grew a thousandfold and still grow by half with 
 last update that was dumped are reported with medium confidence, with high from a
 million on, or where growth leads to values that are not finite. Weights that grew
 and then stand still have found large numbers to learn (prices, say): that is odd,
-and told with low confidence.
+and told with low confidence, unless a single update did all of it.
 """
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def _diverging(series: Series) -> List[Suspect]:
     if not onsets:
         return []
     first = min(number for number, _, _, _ in onsets)
-    number, _, total, path = max((one for one in onsets if one[0] == first),
-                                 key=lambda one: one[1])
+    number, growth, total, path = max((one for one in onsets if one[0] == first),
+                                      key=lambda one: one[1])
     message = "%s goes from %s to %s with this update%s" % (
         series.operators.names[path.weight.variable], explain.number(path.before[number]),
         explain.number(path.after[number]), _sequel(series, path, number))
     suspect = make_suspect(series, number, path.weight.update, "jump", message,
-                           _confidence(path, total), len(onsets) - 1)
+                           _confidence(path, number, growth, total), len(onsets) - 1)
     suspect.upstream = path.weight.variable
     suspect.until = _until(series, path, number)
     return [suspect]
@@ -97,10 +97,10 @@ def _until(series: Series, path: _Path, number: int) -> Optional[int]:
     return series.steps[last].data_index
 
 
-def _confidence(path: _Path, total: float) -> str:
-    if not _still_growing(path):
-        return LOW
-    return HIGH if path.bad.any() or total >= SURELY_DIVERGED else MEDIUM
+def _confidence(path: _Path, number: int, growth: float, total: float) -> str:
+    if _still_growing(path):
+        return HIGH if path.bad.any() or total >= SURELY_DIVERGED else MEDIUM
+    return MEDIUM if growth >= DIVERGED and path.before[number] > 0 else LOW
 
 
 def _still_growing(path: _Path) -> bool:

@@ -54,7 +54,9 @@ def _bad_of(series: Series, number: int) -> _Bad:
     for op, turn, side, index in zip(ops.tolist(), turns.tolist(), sides.tolist(),
                                      indices.tolist()):
         (outputs if side else inputs).setdefault(op, []).append((turn, index))
-    with_outputs = set(np.unique(columns.op[columns.output]).tolist())
+    # A list or a handle has a row without statistics: what it holds is not seen.
+    known = columns.output & (columns.count > 0) & (columns.nan >= 0)
+    with_outputs = set(np.unique(columns.op[known]).tolist())
     return _Bad(outputs, inputs, series.seen(number), with_outputs)
 
 
@@ -67,14 +69,23 @@ class _Execution:
         self.number = number
         self.bad = bad
         self.poisoned = poisoned
+        self._bad_inputs = set(bad.inputs)
+        self._which = {one: {index for _, index in places}
+                       for one, places in bad.outputs.items()}
 
     def judge(self) -> List[Suspect]:
         suspects: List[Suspect] = []
         covered: Set[int] = set()
         leaders: List[Tuple[int, Suspect]] = []
-        for position in sorted(self.bad.outputs):
-            if not self._is_origin(position):
+        for position in sorted(set(self.bad.outputs) | set(self.bad.inputs)):
+            carried = self._carried(position)
+            if carried is not None and position not in covered:
+                self._carry(position, carried, covered)
                 continue
+            if position not in self.bad.outputs or not self._is_origin(position):
+                continue
+            if position in covered and not self.series.inputs_seen(self.number, position):
+                continue  # read back from a list that an earlier operator filled
             # Asked in order: a variable may have gone bad in this very execution.
             poison = self._unseen_poison(position)
             if poison is not None:
@@ -106,6 +117,16 @@ class _Execution:
             return True
         return bool(bad_inputs) and self._from_design(position)
 
+    def _carried(self, position: int) -> Optional[Suspect]:
+        """What an earlier execution did to a variable that this operator reads."""
+        if not self.poisoned:
+            return None
+        for _, slot in self.bad.inputs.get(position, ()):
+            variable = self.table.variable_of(position, slot)
+            if variable is not None and variable in self.poisoned:
+                return self.poisoned[variable]
+        return None
+
     def _unseen_poison(self, position: int) -> Optional[Suspect]:
         """A variable that went bad before and that this dump does not show (dump_mode=output)."""
         if not self.poisoned:
@@ -131,16 +152,14 @@ class _Execution:
 
     def _follow(self, position: int) -> Consequence:
         nan = any(one.nan > 0 for one in self.series.values(self.number, position, True))
-        outputs, inputs = set(self.bad.outputs), set(self.bad.inputs)
         if position >= self.table.known:
-            later = {one for one in outputs | inputs if one >= position}
-            harmed = sorted(one for one in later & outputs if self.table.is_update(one))
+            later = {one for one in self._bad_inputs.union(self.bad.outputs) if one >= position}
+            harmed = sorted(one for one in later.intersection(self.bad.outputs)
+                            if self.table.is_update(one))
             checked = any(self.table.types[one] in ("IsFinite", "NPUGetFloatStatus")
                           for one in later)
             return Consequence(later, harmed, [], checked and not harmed)
-        which = {one: {index for _, index in places}
-                 for one, places in self.bad.outputs.items()}
-        return follow(self.table, position, which, inputs, self.bad.seen,
+        return follow(self.table, position, self._which, self._bad_inputs, self.bad.seen,
                       self.bad.outputs_seen, nan)
 
     def _same_cause(self, position: int, leaders: List[Tuple[int, Suspect]]
@@ -169,7 +188,7 @@ class _Execution:
             reason = "bad-data"
             message = "the batch comes with %s" % explain.amount(bad)
         else:
-            message = self._message(position, inputs, bad)
+            message = self._message(position, inputs, bad, seen)
         confidence = self._confidence(consequence, seen)
         if consequence.innocent and not self.series.partial:
             message += ("; nothing is harmed: %s" % (
@@ -189,16 +208,22 @@ class _Execution:
         suspect.from_rank = True
         return suspect
 
-    def _message(self, position: int, inputs: List[Value], bad: List[Value]) -> str:
+    def _message(self, position: int, inputs: List[Value], bad: List[Value],
+                 seen: bool) -> str:
         op_type = self.table.types[position]
-        turns = {one.turn for one in bad}
-        mine = [one for one in inputs if one.turn in turns] or inputs
+        spoilt = {one.turn for one in inputs if one.bad}
+        turn = min([one.turn for one in bad if one.turn not in spoilt] or [bad[0].turn])
+        bad = [one for one in bad if one.turn == turn]
+        mine = [one for one in inputs if one.turn == turn] or inputs
         why = explain.cause(op_type, mine, bad)
-        text = "%s gives %s" % (op_type, explain.amount(bad))
+        text = "%s gives %s%s" % (op_type, explain.amount(bad), "" if not turn else
+                                  " in its run %d" % turn)
         if why:
             return "%s, %s" % (text, why)
         ranges = explain.ranges_of(mine)
-        return "%s, although its inputs are finite%s" % (text, " (%s)" % ranges if ranges else "")
+        return "%s, although %s%s" % (
+            text, "its inputs are finite" if seen else "what is known of its inputs is finite",
+            " (%s)" % ranges if ranges else "")
 
     def _confidence(self, consequence: Consequence, seen: bool) -> str:
         if self.series.partial:
@@ -232,9 +257,6 @@ class _Execution:
                                            or self.table.is_constant(source)):
                     continue
                 variable = self.table.variable_of(position, slot)
-                if variable is not None and variable in self.poisoned:
-                    self._carry(position, self.poisoned[variable], covered)
-                    break
                 suspect = self._arrival(position, slot, turn, source, variable, told)
                 if suspect is not None:
                     consequence = self._follow(position)

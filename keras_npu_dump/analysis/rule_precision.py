@@ -35,7 +35,7 @@ def find(series: Series) -> List[Suspect]:
     """Suspects of one rank."""
     if not series.columns:
         return []
-    return _saturated(series) + _vanished(series)
+    return _saturated(series) + _vanished(series) + _faint(series)
 
 
 def _saturated(series: Series) -> List[Suspect]:
@@ -110,3 +110,22 @@ def _too_small(series: Series, number: int, position: int, limit: float) -> bool
         return sizes[0] < limit
     return op_type in ("Mul", "Square") and (
         sizes[0] * (sizes[1] if len(sizes) > 1 else sizes[0]) < limit)
+
+
+def _faint(series: Series) -> List[Suspect]:
+    """Gradients that float16 can hold only with few digits, in every execution: the first."""
+    aligned = series.aligned
+    if len(series.columns) < 2:
+        return []
+    with np.errstate(invalid="ignore"):
+        faint = (aligned.size > 0) & (aligned.size < explain.SMALLEST["DT_FLOAT16"])
+    always = faint.all(axis=0) & (aligned.dtype == _FLOAT16) & aligned.output
+    for key in np.flatnonzero(always & (aligned.count.min(axis=0) > 1)).tolist():
+        position = int(aligned.op[key])
+        if position < series.operators.known and position in series.operators.gradients:
+            message = ("all values are below %s in every dumped execution, where float16 has few "
+                       "digits left and then none: up to %s" % (
+                           explain.number(explain.SMALLEST["DT_FLOAT16"]),
+                           explain.number(aligned.size[:, key].max())))
+            return [make_suspect(series, 0, position, "underflow", message, LOW)]
+    return []

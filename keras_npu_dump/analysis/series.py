@@ -147,9 +147,14 @@ class Series:
         return set(np.unique(self.columns[number].op).tolist())
 
     def inputs_seen(self, number: int, position: int) -> bool:
-        """Every data input of the operator has statistics in this execution."""
-        have = {one.index for one in self.values(number, position, False)}
+        """Every data input of the operator has statistics in this execution.
+
+        Constants need none, nor does what hands out batches.
+        """
         table = self.operators
+        if table.is_data(position):
+            return True
+        have = {one.index for one in self.values(number, position, False) if one.known}
         return all(source is None or slot in have or table.is_constant(source[0])
                    for slot, source in enumerate(table.sources[position]))
 

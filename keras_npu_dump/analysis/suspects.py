@@ -73,9 +73,12 @@ class Suspect:
 
     def to_json(self) -> Dict[str, Any]:
         """The keys of the schema `keras_npu_dump.triage/1`, in its order."""
-        return {name: getattr(self, name) for name in (
+        document = {name: getattr(self, name) for name in (
             "op", "op_type", "original_ops", "step", "iteration", "rank", "reason", "message",
             "confidence", "downstream")}
+        if not isinstance(self.rank, int):
+            document["rank"] = None  # no run record tells it; `rank` is then the device
+        return document
 
 
 def make_suspect(series: Series, number: int, position: int, reason: str, message: str,

@@ -123,6 +123,8 @@ class _Work:
         series = Series.read(pair, ordinal, self._tell)
         if not series.columns and not any(one.kinds.get("overflow") for one in pair.steps):
             return
+        if pair.graph_error is not None:
+            self.problems.append((pair.graph_path, pair.graph_error))
         self.series.append(series)
         self.by_ordinal.setdefault(ordinal, []).append(series)
         for columns in series.columns:

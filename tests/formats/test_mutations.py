@@ -93,7 +93,7 @@ def endure(folder, name, valid, read):
         data = mutate(rng.choice(valid), rng)
         with open(path, "wb") as file:
             file.write(data)
-        start = time.perf_counter()
+        start = time.process_time()  # a busy machine is no fault
         try:
             read(path)
             accepted += 1
@@ -103,7 +103,7 @@ def endure(folder, name, valid, read):
             raise AssertionError(
                 "mutation %d of seed %d: %r on %r"
                 % (number, SEED, error, data[:2000])) from error
-        assert time.perf_counter() - start < SECONDS, (number, data[:200])
+        assert time.process_time() - start < SECONDS, (number, data[:200])
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown << 10 < MEMORY
     # a reader that refuses all, or takes all, would pass the above

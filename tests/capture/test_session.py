@@ -109,7 +109,7 @@ print(json.dumps(executions(dump)))
 
 
 def test_misuse_is_told(tmp_path):
-    result, stderr = answer("""
+    result, _ = answer("""
 dump = DumpSession(dump_path="d")
 npu_device.open()
 said = []

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from tests.conftest import ROOT, run_command
-from tests.mains.running import MAINS, RUN, codes, trained
+from tests.mains.running import MAINS, RUN, trained
 
 MODES = ("whole", "killed", "full", "whole")
 

@@ -1,4 +1,5 @@
 """Do the habits of the shell scripts around the mains work, or are told what to change?"""
+import json
 import subprocess
 import sys
 
@@ -69,7 +70,6 @@ def test_ranks_in_the_background_on_one_path(tmp_path):
     done = run_command([sys.executable, "-m", "keras_npu_dump", "collect", "d", "--json"], tmp_path,
                        check=False)
     assert done.returncode == 0, done.stdout
-    import json
     document = json.loads(done.stdout)
     assert sorted(one["rank"] for one in document["runs"]) == [0, 1]
     assert trained(document, "0") == trained(document, "1") == [[FIRST]]

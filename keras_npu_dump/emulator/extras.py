@@ -89,6 +89,32 @@ def _loss_scale_optimizer() -> type:
     return NpuLossScaleOptimizer
 
 
+@functools.lru_cache(maxsize=None)
+def _broadcast_callback() -> type:
+    import tensorflow as tf
+
+    class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):  # type: ignore
+        """Sends the variables of one worker to all: nothing to do for one.
+
+        The adapter's own does nothing either: its hook is nested in `__init__` by mistake.
+        """
+
+        def __init__(self, root_rank: int):
+            super().__init__()
+            self.root_rank = root_rank
+            _one_worker("NPUBroadcastGlobalVariablesCallback")
+
+    return NPUBroadcastGlobalVariablesCallback
+
+
+def callback_class(name: str) -> type:
+    """`npu_device.distribute.npu_callbacks.NAME`, made when it is asked for."""
+    if name == "NPUBroadcastGlobalVariablesCallback":
+        return _broadcast_callback()
+    raise AttributeError(
+        "npu_device.distribute.npu_callbacks.%s: the emulator does not have it." % name)
+
+
 def optimizer_class(name: str) -> type:
     """`npu_device.train.optimizer.NAME`, made when it is asked for."""
     if name == "NpuLossScaleOptimizer":

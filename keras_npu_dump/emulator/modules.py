@@ -35,15 +35,17 @@ def build() -> Dict[str, types.ModuleType]:
     base = modules["npu_device.configs.option_base"]
     base.NpuBaseConfig = options.NpuBaseConfig  # type: ignore[attr-defined]
     base.DeprecatedValue = options.DeprecatedValue  # type: ignore[attr-defined]
-    distribute = module("npu_device.distribute")
-    for name in extras.DISTRIBUTE:
-        setattr(distribute, name, getattr(extras, name))
+    for place in ("npu_device.distribute", "npu_device.distribute.hccl"):
+        module(place, **{name: getattr(extras, name) for name in extras.DISTRIBUTE})
+    callbacks = module("npu_device.distribute.npu_callbacks")
+    callbacks.__getattr__ = extras.callback_class  # type: ignore[assignment]
     module("npu_device.train")
     optimizer = module("npu_device.train.optimizer")
     optimizer.__getattr__ = extras.optimizer_class  # type: ignore[assignment]
     for name in ("ops", "compat", "gen_npu_ops"):
         holder = module("npu_device." + name)
         holder.__getattr__ = extras.missing(holder.__name__)  # type: ignore[assignment]
+    npu_device.gen_npu_ops = modules["npu_device.gen_npu_ops"]  # type: ignore[attr-defined]
     for name, made in modules.items():
         parent, _, child = name.rpartition(".")
         if parent:

@@ -105,7 +105,9 @@ def api(folder):
     seen["after"] = emulator.installed()
     seen["marked"] = npu_device.__emulated__
     seen["probe before"] = [bool(inner._npu_device_instances), inner.global_npu_ctx() is None]
-    os.environ["ASCEND_DEVICE_ID"] = "3"
+    os.environ["ASCEND_DEVICE_ID"], os.environ["DEVICE_ID"] = "3", "7"
+    seen["loop size of NPU_LOOP_SIZE"] = engine().loop_size
+    os.environ["NPU_LOOP_SIZE"] = "5"  # too late
     config = npu_device.global_options().dump_config
     config.enable_dump = True
     config.dump_path = folder
@@ -131,6 +133,7 @@ def api(folder):
                           "npu_recompute_scope", "distribute", "train", "ops", "compat",
                           "configs", "gen_npu_ops") if hasattr(npu_device, name))
     npu_device.set_npu_loop_size(0)  # logs, does not raise
+    seen["loop size"] = engine().loop_size
     npu_device.set_device_sat_mode(7)
     with npu_device.npu_run_context(), npu_device.keep_dtype_scope(), \
             npu_device.npu_recompute_scope():
@@ -145,6 +148,12 @@ def api(folder):
     seen["classes"] = [NpuConfig.__name__, NpuDumpConfig.__name__]
     seen["time folder exists"] = bool(os.listdir(folder)) and os.listdir(folder) != ["script.py"]
     from npu_device import distribute
+    from npu_device.distribute.hccl import all_reduce
+    from npu_device.distribute.npu_callbacks import NPUBroadcastGlobalVariablesCallback
+    from npu_device.npu_device import gen_npu_ops, npu_compat_function
+    NPUBroadcastGlobalVariablesCallback(0)
+    seen["imports"] = [all_reduce is distribute.all_reduce, callable(npu_compat_function),
+                       gen_npu_ops is npu_device.gen_npu_ops]
     seen["distribute"] = [distribute.all_reduce(5), distribute.broadcast([1]),
                           distribute.shard_and_rebatch_dataset("d", 8)]
     import tensorflow as tf

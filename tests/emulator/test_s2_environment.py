@@ -108,7 +108,9 @@ def test_fact_2_constants_keep_their_values_at_level_1_only(observe, number, val
 def test_fact_1_5_levels_1_and_2_hold_the_options(observe, number, given):
     seen = observe("environment")
     path = next(made for made in seen.result["made"] if made and "%08d" % number in made[0])[0]
-    assert ("SessionOptions" in (seen.folder / path).read_text()) is given
+    text = (seen.folder / path).read_text()
+    for key in ("SessionOptions", "ge.exec.dumpMode", "GlobalOptions", "ge.exec.dumpData"):
+        assert (key in text) is given
 
 
 def test_numbered_batches_tell_which_batch_they_are():

@@ -1,4 +1,7 @@
 """Reference, semantics 4: loops on the device, and what they count."""
+from keras_npu_dump.emulator.engine import Engine, Graph
+from keras_npu_dump.emulator.loops import NPU, Loop
+from keras_npu_dump.emulator.session import Session
 from tests.emulator.conftest import operators, outputs
 
 
@@ -22,6 +25,17 @@ def test_fact_4_npu_loop_each_round_has_its_own_index(observe):
     # Round i of call c reads batch 3 * c + i; its first number is six times that.
     assert {index: rows(folder) for index, folder in steps.items()} == {
         1: [6.0], 4: [24.0], 5: [30.0]}
+
+
+def test_fact_4_a_loop_size_changed_in_between_leaves_gaps_or_repeats(tmp_path):
+    engine = Engine()
+    engine.open(Session({"enable_dump": "1", "dump_path": str(tmp_path)}, 0))
+    graph = Graph("sunk", 0, 1)
+    graph.loop, graph.plan = Loop(NPU, "while"), object()
+    engine.loop_size = 2
+    assert engine._indices(graph, 3) == {0: 6, 1: 7}
+    engine.loop_size = 5  # the next call: 4 * 5 on, 8 to 19 never come
+    assert engine._indices(graph, 4) == {0: 20, 1: 21, 2: 22, 3: 23, 4: 24}
 
 
 def test_fact_4_host_loop_counts_every_round(observe):

@@ -127,6 +127,13 @@ class Job:
                     path=match.unit.folders[0].path,
                     hint="graph folders of each process (DUMP_GRAPH_PATH) or run records tell them")
         for (_, _, why), matches in unpaired.items():
+            unit = matches[0].unit
+            if unit.model_name is None and unit.session.device is not None:
+                # Without a model folder (GE dump_op.cc): operators run one by one.
+                self.problems.add(
+                    "single-operator", "%s has files of single operators, which belong to no "
+                    "graph" % unit.session.label, path=unit.folders[0].path)
+                continue
             self.problems.add(
                 "no-pair" if self.graphs else "no-graph",
                 "%s has no graph: %s" % (matches[0].unit.label, why),

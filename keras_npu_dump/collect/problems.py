@@ -31,9 +31,9 @@ SEVERITY = {
     "disk-low": WARNING,
     # Beyond the codes of the first design:
     "unreadable": WARNING,        # a folder, record or graph file that could not be read
-    "graph-older": INFO,          # graph files of an earlier process, left alone
     "run-older": INFO,            # another launch in the same folder, kept apart
     "operator-foreign": WARNING,  # files of operators that their graph does not have
+    "single-operator": INFO,      # files of operators that ran outside any graph
     "sampled": INFO,              # not every file was opened
 }
 

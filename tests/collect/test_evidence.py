@@ -314,3 +314,11 @@ def test_graphs_of_an_older_ge_lie_where_the_training_ran(tmp_path):
                   environment={"DUMP_GRAPH_PATH": str(tmp_path / "dump/graphs")})
     pair, = collect(str(tmp_path / "dump")).pairs
     assert (pair.graph, pair.confidence) == (str(tmp_path / "ge_proto_00003_Build.txt"), "exact")
+
+
+def test_operators_that_ran_outside_any_graph_are_no_error(tmp_path):
+    making.plain_job(tmp_path)
+    making.step(tmp_path, "%s/0" % TIME, nets.initialise("lonely", (3,)))
+    manifest = collect(str(tmp_path))
+    assert len(manifest.pairs) == 2
+    assert making.codes(manifest) == ["single-operator"] and manifest.errors == []

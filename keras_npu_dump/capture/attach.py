@@ -7,7 +7,7 @@ from absl import logging
 
 from keras_npu_dump.capture import device, distributed, environment, guards
 from keras_npu_dump.capture.paths import prepare_dump_path
-from keras_npu_dump.capture.process import Capture
+from keras_npu_dump.capture.process import Capture, of_this_process
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 
@@ -43,6 +43,7 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
         return None
     module = device.find_device()
     if _current is not None:
+        _current = of_this_process(_current)
         _check_same(config, _current, module, who)
     elif device.opened_ids(module):
         _current = _attach(module, config, who)

@@ -29,6 +29,7 @@ class HandLoop:
         self.epoch = 0
         self._number = capture.start_fit(getattr(model, "name", None) or "loop", None, None)
         self._begun: Optional[int] = None
+        self._before = (0, 0)  # the section's index and calls, before this call
         self._deferred = False
         self._written: List[Dict[str, Any]] = []
 
@@ -46,6 +47,7 @@ class HandLoop:
         if self._deferred:
             self._note(self._begun or 0, 1)
         self._begun, self._written = batch, []
+        self._before = (self.section.index, self.section.calls)
         # With loops on the device the indices depend on how many batches the call takes.
         self._deferred = batches is None and self._capture.loop_size.value > 1
         if not self._deferred:
@@ -61,23 +63,24 @@ class HandLoop:
             self._note(self._begun or 0, batches)
         elif batches > 1 and self._written:
             reason = loops.predict(0, 0, self._capture.loop_size, batches).uncertain
-            self._capture.journal.doubt(self.section, self._written,
-                                        self.section.uncertain or reason or "")
+            self._capture.journal.doubt(self._written, reason or "")
         if self._written:
             self._capture.watch(self.section, self._written[0]["data_index"], None)
         self._begun = None
 
     def interrupted(self, ran: Optional[bool]) -> None:
         """The call was left by an exception; `ran` says whether it reached the device."""
+        journal, section = self._capture.journal, self.section
         self._begun, self._deferred = None, False
         if ran is False:
-            self.section.index -= 1
-            self.section.calls -= 1
-            self.section.next_wanted = self._capture.journal.next_wanted(self.section.index)
+            journal.withdraw(self._written)
+            section.index, section.calls = self._before
+            section.next_wanted = journal.next_wanted(section.index)
         else:
-            self.section.uncertain = (
-                "an earlier call was interrupted, which may have run or not; the index may be"
-                " lower by one")
+            journal.doubt(self._written, "this call was interrupted, it may not have run")
+            section.doubt("an earlier call was interrupted, which may have run or not; the index"
+                          " may be lower by one")
+        self._written = []
 
     def _note(self, batch: int, batches: int) -> None:
         section, size = self.section, self._capture.loop_size
@@ -90,5 +93,5 @@ class HandLoop:
             index = int(section.next_wanted)
             iteration = {"fit": self._number, "epoch": self.epoch,
                          "batch": batch + min(index - found.first, batches - 1)}
-            self._capture.journal.execution(section, index, iteration, found.uncertain)
-            self._written.append(dict(iteration, data_index=index))
+            self._written.append(self._capture.journal.execution(
+                section, index, iteration, found.batches, found.uncertain))

@@ -1,14 +1,26 @@
 """NpuDumpCallback: the Keras face of a dump."""
-from typing import Any, Optional
+from typing import Any, List, NamedTuple, Optional
 
 import tensorflow as tf
 from absl import logging
 
-from keras_npu_dump.capture import attach, train_function
+from keras_npu_dump.capture import attach, nesting, train_function
 from keras_npu_dump.capture.by_hand import HandLoop
-from keras_npu_dump.capture.fit import Fit, begin_fit
+from keras_npu_dump.capture.fit import Fit, begin_fit, unwind
+from keras_npu_dump.capture.process import of_this_process
 from keras_npu_dump.capture.session import NOT_GIVEN, config_of, manifest_of
 from keras_npu_dump.config import DumpConfig
+
+
+class _Training(NamedTuple):
+    """A fit, or a loop by hand, that goes on while another one runs inside it."""
+
+    caller: nesting.Caller
+    fit: Optional[Fit]
+    loop: Optional[HandLoop]
+    mute: bool
+    model: Any
+    params: Any
 
 
 class NpuDumpCallback(tf.keras.callbacks.Callback):
@@ -73,6 +85,10 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self._fit: Optional[Fit] = None
         self._loop: Optional[HandLoop] = None
         self._mute = self._capture is None
+        self._caller: Optional[nesting.Caller] = None  # of the training that goes on
+        self._outer: List[_Training] = []  # that goes on around this one
+        self._known_model: Any = None  # of the training that goes on
+        self._known_params: Any = None
 
     @property
     def active(self) -> bool:
@@ -84,10 +100,16 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         return manifest_of(self._capture)
 
     def on_train_begin(self, logs: Any = None) -> None:
-        self._fit, self._loop = None, None
         if self._capture is None:
             return
-        self._mute = False
+        self._capture = of_this_process(self._capture)
+        caller = nesting.Caller(self)
+        if self._caller is not None:
+            self._outer.append(_Training(self._caller, self._fit, self._loop, self._mute,
+                                         self._known_model, self._known_params))
+        self._outer = [one for one in self._outer if one.caller.holds(caller)]
+        self._caller, self._fit, self._loop, self._mute = caller, None, None, False
+        self._known_model, self._known_params = self.model, self.params
         function = train_function.of_model(self.model)
         if function is None:
             # No fit(): a script calls the hooks by hand, perhaps without a model.
@@ -98,12 +120,14 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
                 "run_eagerly=True: no training graph is executed on the device, so there is"
                 " nothing to dump and nothing to count for %s.", self.model.name)
         else:
-            self._fit = begin_fit(self._capture, self, self.model, self.params)
+            self._fit = begin_fit(self._capture, self, self.model, self.params, caller)
             self._mute = self._fit is None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        if self._outer:
+            self._come_back()
         if self._fit is not None:
-            self._fit.epoch = epoch
+            self._fit.begin_epoch(epoch)
         elif not self._mute:
             self._by_hand().epoch = epoch
 
@@ -141,13 +165,42 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self.on_train_batch_end(batch, logs)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if self._outer:
+            self._come_back()
         if self._fit is not None:
             self._fit.end_epoch()
 
     def on_train_end(self, logs: Any = None) -> None:
-        fit, self._fit, self._loop = self._fit, None, None
+        if self._outer:
+            self._come_back()
+        fit = self._fit
         if fit is not None:
             fit.end()
+        if self._outer:
+            self._restore(self._outer.pop())
+            return
+        # Batch hooks that come after a fit are not those of a loop by hand.
+        self._fit = self._loop = self._caller = None
+        self._mute = self._mute or fit is not None
+
+    def _come_back(self) -> None:
+        """A fit inside another was left by an exception, and the other one goes on."""
+        assert self._capture is not None
+        caller = nesting.Caller(self)
+        if self._caller is None or self._caller.is_same(caller):
+            return
+        for position, one in enumerate(self._outer):
+            if one.caller.is_same(caller):
+                unwind(self._capture, caller, itself=True)
+                del self._outer[position:]
+                self._restore(one)
+                return
+
+    def _restore(self, training: "_Training") -> None:
+        self._caller, self._fit, self._loop, self._mute, model, params = training
+        self._known_model, self._known_params = model, params
+        self.set_model(model)
+        self.set_params(params)
 
     def _by_hand(self) -> HandLoop:
         if self._loop is None:

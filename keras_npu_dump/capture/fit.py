@@ -1,10 +1,10 @@
 """One `fit()` as the journal sees it: what happens outside the hot path."""
 import threading
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 from absl import logging
 
-from keras_npu_dump.capture import loops, train_function, unseen
+from keras_npu_dump.capture import loops, nesting, train_function, unseen
 from keras_npu_dump.capture.journal import NEVER, Section
 from keras_npu_dump.capture.process import Capture
 
@@ -26,12 +26,16 @@ class Fit:
       describe_pending: the end of this batch has something to do.
     """
 
-    __slots__ = ("begun", "capture", "describe_pending", "ended", "epoch", "first", "fresh",
-                 "function", "inner", "last", "lock", "model", "number", "owner", "params",
-                 "section", "traced", "traces", "unknown_size", "updates", "written")
+    __slots__ = ("begun", "caller", "capture", "describe_pending", "ended", "epoch", "first",
+                 "first_epoch", "fresh", "function", "inner", "last", "lock", "model", "number",
+                 "outer", "owner", "params", "section", "traced", "traces", "unknown_size",
+                 "updates", "written")
 
-    def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[dict]):
+    def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[dict],
+                 caller: nesting.Caller, outer: "Optional[Fit]"):
         self.capture = capture
+        self.caller = caller
+        self.outer = outer
         self.owner = owner
         self.model = model
         self.params = params
@@ -41,6 +45,7 @@ class Fit:
         self.traced = self.traces()
         self.fresh = True
         self.epoch = 0
+        self.first_epoch: Optional[int] = None
         self.last = (0, 0)
         self.begun = self.ended = 0
         self.lock = threading.Lock()
@@ -52,22 +57,25 @@ class Fit:
         self.number = capture.start_fit(model.name, (params or {}).get("epochs"), steps)
         capture.add_model(model)
         loops.check_steps_per_execution(self.inner, capture.loop_size)
-        if self.inner > 1 and self.section.uncertain is None:
-            self.section.uncertain = ("steps_per_execution=%d: that many batches from here"
-                                      % self.inner)
+        self.section.batches = self.inner
         self.updates = unseen.updates(model)
         self._count_unseen_before()
         self.first = self.section.index
-        self._tell_if_out_of_reach()
 
     @property
     def end_index(self) -> Optional[int]:
         """The counter at the end of this fit, if nothing cuts it short; None if unknown."""
         params = self.params or {}
         epochs, steps = params.get("epochs"), params.get("steps")
-        if not epochs or not steps:
+        if not epochs or not steps or self.first_epoch is None:
             return None
-        return self.first + epochs * -(-steps // self.inner)
+        return self.first + (epochs - self.first_epoch) * -(-steps // self.inner)
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+        if self.first_epoch is None:
+            self.first_epoch = epoch  # initial_epoch, which no hook is told of
+            self._tell_if_out_of_reach()
 
     def _tell_if_out_of_reach(self) -> None:
         end, wanted = self.end_index, self.section.next_wanted
@@ -79,6 +87,10 @@ class Fit:
     def _count_unseen_before(self) -> None:
         """Executions between the fits, which the optimizer knows of."""
         known = self.capture.updates_of(self.model)
+        if any(one.model is self.model for one in self._around()):
+            # What ran since the last fit is the count of that one.
+            known.last, known.traced = self.updates, self.traced
+            return
         section, reason, extra = self.section, None, 0
         if known.last is None:
             # A checkpoint sets the optimizer's count too, but does not trace.
@@ -91,9 +103,8 @@ class Fit:
                 reason = (unseen.BETWEEN if same else unseen.ELSEWHERE) % extra
                 extra = extra if same else 0
         if reason is not None:
-            section.uncertain = reason
-            section.index += -(-extra // self.inner)
-            section.next_wanted = self.capture.journal.next_wanted(section.index)
+            section.doubt(reason)
+            self._set_index(section.index + -(-extra // self.inner))
 
     def _count_unseen_within(self) -> None:
         """Executions inside this fit, by other callbacks or another thread."""
@@ -105,10 +116,13 @@ class Fit:
         extra = after - self.updates - self.begun * self.inner
         if extra > 0:
             reason = unseen.BETWEEN % extra
-            self.section.uncertain = reason
-            self.section.index += -(-extra // self.inner)
-            self.section.next_wanted = self.capture.journal.next_wanted(self.section.index)
-            self.capture.journal.doubt(self.section, self.written, reason)
+            self.section.doubt(reason)
+            self._set_index(self.section.index + -(-extra // self.inner))
+            self.capture.journal.doubt(self.written, reason)
+
+    def _set_index(self, index: int) -> None:
+        self.section.index = index
+        self.section.next_wanted = self.capture.journal.next_wanted(index)
 
     def notice(self, index: int, batch: int) -> None:
         """A batch begins that is dumped, or the function was traced since the last one.
@@ -117,9 +131,8 @@ class Fit:
           DumpError: in strict mode, if the dump of an earlier one is missing.
         """
         if self.capture.failure is not None:
-            self.section.index -= 1
+            self._set_index(self.section.index - 1)
             self.begun -= 1
-            self.section.next_wanted = self.capture.journal.next_wanted(self.section.index)
             self.capture.raise_failure()
             self.section.index += 1
             self.begun += 1
@@ -131,10 +144,11 @@ class Fit:
                 index = self._split_off_last()
             self.traced = traced
         if self.capture.journal.wants(index):
-            iteration = self._iteration(self.epoch, batch)
-            self.capture.journal.execution(self.section, index, iteration)
-            if len(self.written) < _KEPT:
-                self.written.append(dict(iteration, data_index=index))
+            noted = self.capture.journal.execution(
+                self.section, index, self._iteration(self.epoch, batch))
+            if len(self.written) >= _KEPT:
+                del self.written[0]
+            self.written.append(noted)
             self.describe_pending = not (self.section.graph_known and self.capture.watching)
 
     def _split_off_last(self) -> int:
@@ -154,58 +168,105 @@ class Fit:
         return {"fit": self.number, "epoch": epoch, "batch": batch}
 
     def describe(self) -> None:
-        """A dumped batch has ended: notes its graph, and has its files looked for."""
-        self.describe_pending = False
+        """A dumped batch has ended: notes its graph, and has its files looked for.
+
+        On Keras 3 the ends of several batches come in as many threads.
+        """
+        with self.lock:
+            if not self.describe_pending:
+                return
+            self.describe_pending = False
+            self._note_graph()
+            last = self.written[-1]["data_index"] if self.written else None
+        if last is not None:
+            self.capture.watch(self.section, last, self.end_index)
+
+    def _note_graph(self) -> None:
         if not self.section.graph_known:
             self.capture.note_graph(self.section, self.function)
-        if self.written:
-            self.capture.watch(self.section, self.written[-1]["data_index"], self.end_index)
 
     def end_epoch(self) -> None:
         if self.begun > self.ended and self.unknown_size:
             # The end of the data was found by an execution that was aborted. Whether GE counts
             # it differs between its versions (semantics of the iterator count at end of data).
-            self.section.uncertain = (
+            self.section.doubt(
                 "dataset of unknown size: one aborted execution per end of data, which some"
                 " versions count; the index may be lower by one or more")
 
     def end(self) -> None:
+        inside = self.capture.active_fit
+        while inside is not None and inside is not self:
+            inside.interrupted()
+            inside = inside.outer
         if self.begun and self.traces() != self.traced and self.traced:
             self.section.index += 1
             self._split_off_last()
             self.section.index -= 1
-        if self.begun and not self.section.graph_known:
-            self.capture.note_graph(self.section, self.function)
+        if self.begun:
+            with self.lock:
+                self._note_graph()
         self._count_unseen_within()
-        self.capture.active_fit = None
+        self._leave()
         self.capture.journal.counts(final=False)
 
+    def _leave(self) -> None:
+        """Gives way to the fit that this one ran in, which has seen none of its batches."""
+        self.capture.active_fit = self.outer
+        after = unseen.updates(self.model)
+        for one in self._around():
+            if one.function is self.function:
+                one.section, one.traced, one.fresh = self.section, self.traces(), True
+            if one.model is self.model and None not in (after, self.updates, one.updates):
+                one.updates += after - self.updates  # type: ignore[operator]
+
+    def _around(self) -> "Iterator[Fit]":
+        """The fits that this one runs in."""
+        outer = self.outer
+        while outer is not None:
+            yield outer
+            outer = outer.outer
 
     def interrupted(self) -> None:
         """Called when the next fit begins and this one was left by an exception."""
         known = self.capture.updates_of(self.model)
         known.last, known.traced = unseen.updates(self.model), self.traces()
+        self._leave()
         if self.begun <= self.ended:
             return
-        self.section.uncertain = (
-            "an earlier fit was interrupted in a batch that may have run or not; the index"
-            " may be lower by one")
+        noted = [one for one in self.written if one["data_index"] == self.section.index - 1]
         if known.last is not None and self.updates is not None and (
                 known.last == self.updates + (self.begun - 1) * self.inner):
-            self.section.uncertain = (
+            self.section.doubt(
                 "an earlier fit was interrupted; by the optimizer's count its last batch did not"
                 " run any more")
-            self.section.index -= 1
-            self.section.next_wanted = self.capture.journal.next_wanted(self.section.index)
+            self.capture.journal.withdraw(noted)
+            self._set_index(self.section.index - 1)
+        else:
+            self.section.doubt(
+                "an earlier fit was interrupted in a batch that may have run or not; the index"
+                " may be lower by one")
+            self.capture.journal.doubt(noted, "this batch was interrupted, it may not have run")
 
 
-def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict]) -> Optional[Fit]:
+def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict],
+              caller: nesting.Caller) -> Optional[Fit]:
     """Starts counting a fit; None where another callback of the same fit counts already."""
     active = capture.active_fit
-    if active is not None:
-        # Keras hands one and the same dict to all callbacks of a fit.
-        if active.params is params and active.owner is not owner:
-            return None
-        active.interrupted()
-    capture.active_fit = Fit(capture, owner, model, params)
+    # Keras hands one and the same dict to all callbacks of a fit.
+    if active is not None and active.params is params and active.owner is not owner:
+        return None
+    unwind(capture, caller)
+    capture.active_fit = Fit(capture, owner, model, params, caller, capture.active_fit)
     return capture.active_fit
+
+
+def unwind(capture: Capture, caller: nesting.Caller, itself: bool = False) -> None:
+    """Ends the fits that were left by an exception.
+
+    Those that the fit of `caller` runs in stay, and with `itself` that fit, too.
+    """
+    fit = capture.active_fit
+    while fit is not None and not fit.caller.holds(caller) and not (
+            itself and fit.caller.is_same(caller)):
+        fit.interrupted()
+        fit = fit.outer

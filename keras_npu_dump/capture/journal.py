@@ -9,7 +9,7 @@ graphs and disturb nothing.
 import json
 import os
 import threading
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 from absl import logging
 
@@ -26,25 +26,32 @@ class Section:
     Attributes:
       index: the data_index of the next execution; also how many there were.
       next_wanted: the next data_index that is dumped, `NEVER` after the last.
-      uncertain: why indices from here on may be off, or None.
+      batches: how many batches one execution takes.
+      doubts: why indices from here on may be off; they add up.
       calls: how often the function was called, where that differs from `index`.
       graph_name: of the function, where it is known.
       operators: its compute operators, where they are known.
     """
 
-    __slots__ = ("calls", "graph_known", "graph_name", "index", "model", "next_wanted", "number",
-                 "operators", "uncertain")
+    __slots__ = ("batches", "calls", "doubts", "graph_known", "graph_name", "index", "model",
+                 "next_wanted", "number", "operators")
 
     def __init__(self, number: int, model: str, next_wanted: Any):
         self.number = number
         self.model = model
         self.index = 0
         self.next_wanted = next_wanted
-        self.uncertain: Optional[str] = None
+        self.batches = 1
+        self.doubts: List[str] = []
         self.calls = 0
         self.graph_known = False
         self.graph_name: Optional[str] = None
         self.operators: List[str] = []
+
+    def doubt(self, reason: str) -> None:
+        """From here on indices may be off, for this reason too."""
+        if reason not in self.doubts:
+            self.doubts.append(reason)
 
 
 class Journal:
@@ -62,12 +69,15 @@ class Journal:
         self._steps = steps
         self._descriptor: Optional[int] = None
         self._pending = bytearray()
+        self._torn = False  # the file ends inside a line, the rest of which is pending
         self._failed = False
+        self.lines = 0
         self._lock = threading.Lock()
 
     def write(self, event: str, **fields: Any) -> None:
         line = json.dumps(dict({"event": event}, **fields)) + "\n"
         with self._lock:
+            self.lines += 1
             self._pending += line.encode()
             try:
                 self._flush()
@@ -77,7 +87,7 @@ class Journal:
                     logging.warning("The journal of iterations cannot be written, training goes"
                                     " on: %s", error)
                 self._failed = True
-                del self._pending[_MAX_PENDING:]
+                self._drop_late_lines()
 
     def _flush(self) -> None:
         """Writes what is waiting. One write of whole lines: a crash leaves at most one torn."""
@@ -85,7 +95,15 @@ class Journal:
             self._descriptor = os.open(
                 self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         while self._pending:
-            del self._pending[:os.write(self._descriptor, self._pending)]
+            count = os.write(self._descriptor, self._pending)
+            self._torn = self._pending[count - 1:count] != b"\n"
+            del self._pending[:count]
+
+    def _drop_late_lines(self) -> None:
+        """Whole ones only: what begins a line, here or in the file, needs its end."""
+        if len(self._pending) > _MAX_PENDING:
+            end = self._pending.rfind(b"\n", 0, _MAX_PENDING)
+            del self._pending[(end if end >= 0 else self._pending.index(b"\n")) + 1:]
 
     def next_wanted(self, index: int) -> Any:
         found = None if self._steps is None else self._steps.next_from(index)
@@ -107,18 +125,42 @@ class Journal:
         return number
 
     def execution(self, section: Section, data_index: int, iteration: Dict[str, Any],
-                  uncertain: Optional[str] = None) -> None:
-        """Notes a dumped execution at its begin, so that a crash in it is seen."""
-        self.write("execution", section=section.number, data_index=data_index,
-                   fit=iteration["fit"], epoch=iteration["epoch"], batch=iteration["batch"],
-                   uncertain=uncertain or section.uncertain)
-        section.next_wanted = self.next_wanted(data_index + 1)
+                  batches: Optional[int] = None, doubt: Optional[str] = None) -> Dict[str, Any]:
+        """Notes a dumped execution at its begin, so that a crash in it is seen.
 
-    def doubt(self, section: Section, executions: List[Dict[str, Any]], reason: str) -> None:
+        Args:
+          section: of its training function.
+          data_index: its number on the device.
+          iteration: fit, epoch, batch; of its first batch.
+          batches: how many batches it takes. Defaults to what the section says.
+          doubt: why just this index may be off, beside the doubts of its section.
+
+        Returns:
+          What was noted, for `doubt` and `withdraw`.
+        """
+        marks = list(section.doubts)
+        if batches is None:
+            batches = section.batches
+            if batches > 1:
+                marks.insert(0, "steps_per_execution=%d: that many batches from here" % batches)
+        fields = {"section": section.number, "data_index": data_index, "fit": iteration["fit"],
+                  "epoch": iteration["epoch"], "batch": iteration["batch"], "batches": batches,
+                  "uncertain": _joined(marks + [doubt])}
+        self.write("execution", **fields)
+        section.next_wanted = self.next_wanted(data_index + 1)
+        return fields
+
+    def doubt(self, executions: List[Dict[str, Any]], reason: str) -> None:
         """Says of executions noted before that their indices may be off: the later line counts."""
         for one in executions:
-            self.write("execution", section=section.number, data_index=one["data_index"],
-                       fit=one["fit"], epoch=one["epoch"], batch=one["batch"], uncertain=reason)
+            if reason not in (one["uncertain"] or ""):
+                one["uncertain"] = _joined([one["uncertain"], reason])
+                self.write("execution", **one)
+
+    def withdraw(self, executions: List[Dict[str, Any]]) -> None:
+        """Takes back executions that were noted at their begin and never ran."""
+        for one in executions:
+            self.write("withdraw", section=one["section"], data_index=one["data_index"])
 
     def graph(self, section: Section, name: Optional[str], operators: List[str]) -> None:
         section.graph_known = True
@@ -130,20 +172,27 @@ class Journal:
         old.index -= 1
         old.next_wanted = self.next_wanted(old.index)
         new = self.start_section(old.model, "retrace")
-        new.index = 1
+        new.index, new.batches = 1, old.batches
         self.write("correct", from_section=old.number, data_index=old.index,
                    section=new.number, to_index=0)
         if self.wants(0):
             self.execution(new, 0, iteration)
         new.next_wanted = self.next_wanted(1)
         # Which of several traces runs a batch cannot be seen from here.
-        new.uncertain = "the training function was traced again; an earlier trace may run too"
+        new.doubt("the training function was traced again; an earlier trace may run too")
+        old.doubt("the training function was traced again; what ran in this trace since then was"
+                  " counted to the later one")
+        self._count(old, final=False)
         return new
 
     def counts(self, final: bool) -> None:
         """Notes how many executions there were so far."""
         for section in self.sections:
-            self.write("count", section=section.number, count=section.index, final=final)
+            self._count(section, final)
+
+    def _count(self, section: Section, final: bool) -> None:
+        fields = {"uncertain": _joined(section.doubts)} if section.doubts else {}
+        self.write("count", section=section.number, count=section.index, final=final, **fields)
 
     def restart(self) -> None:
         """Begins again in a folder that was deleted: sections, and how far they have come."""
@@ -151,6 +200,10 @@ class Journal:
             if self._descriptor is not None:
                 os.close(self._descriptor)
             self._descriptor, self._failed = None, False
+            if self._torn:
+                # The end of a line that began in the file that is gone.
+                del self._pending[:self._pending.find(b"\n") + 1]
+                self._torn = False
         for section in self.sections:
             self.write("section", section=section.number, model=section.model, reason="restart")
             if section.graph_known:
@@ -164,3 +217,7 @@ class Journal:
             if self._descriptor is not None:
                 os.close(self._descriptor)
                 self._descriptor = None
+
+
+def _joined(doubts: Sequence[Optional[str]]) -> Optional[str]:
+    return "; ".join(doubt for doubt in doubts if doubt) or None

@@ -5,6 +5,7 @@ Callbacks, sessions and `apply` are faces of it.
 import atexit
 import os
 import sys
+import threading
 import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -28,6 +29,9 @@ from keras_npu_dump.capture.unseen import Updates
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.steps import StepSet
+
+# Seconds for which `Capture.manifest` gives the same answer to the same count.
+_FRESH = 30.0
 
 
 class Capture:
@@ -72,18 +76,28 @@ class Capture:
         self.record = RunRecord(self.dump_path, _plain(config), device.is_emulated(module),
                                 cluster)
         self.journal = Journal(os.path.join(self.record.folder, "iterations.jsonl"), self.steps)
-        self.active_fit: Any = None
+        self.active_fit: Any = None  # the innermost, where fits run inside fits
         self._functions: List[Tuple[Any, Any, Section]] = []
         self._updates: Any = weakref.WeakKeyDictionary()
         self._watcher: Optional[watcher.Watcher] = None
+        self._lock = threading.Lock()
+        self._forked: Optional[Capture] = None
+        self._answer: Any = None  # the last manifest, and what it is the answer to
         _close_after_device(module, self.close)
 
     def before_open(self) -> None:
+        here = of_this_process(self)
+        if here is not self:
+            here.before_open()
+            return
+        self._make_folders()
+        environment.set_graph_environment(self.config, self.dump_path)
+        self.tell_silencers()
+
+    def _make_folders(self) -> None:
         # Scripts clear their output folder between start and open.
         prepare_dump_path(self.dump_path)
         os.makedirs(self.record.folder, mode=0o700, exist_ok=True)
-        environment.set_graph_environment(self.config, self.dump_path)
-        self.tell_silencers()
 
     def tell_silencers(self) -> None:
         """Names the settings of others that keep this dump from its folder."""
@@ -93,6 +107,10 @@ class Capture:
             logging.warning("%s", found.message)
 
     def after_open(self, device_id: Optional[int]) -> None:
+        here = of_this_process(self)
+        if here is not self:
+            here.after_open(device_id)
+            return
         ids = device.opened_ids(self.module)
         if ids:
             device_id = ids[0]
@@ -125,7 +143,7 @@ class Capture:
         if not os.path.isdir(self.record.folder):
             logging.warning("%s was deleted after npu_device.open(); it is made again, and what"
                             " was in it is lost. Clear folders before.", self.dump_path)
-            self.before_open()
+            self._try(self._make_folders)
             self.record.write()
             self.journal.restart()
         if not self.journal.fits and self.opened_options is not None:
@@ -158,19 +176,24 @@ class Capture:
           data_index: of the iteration, which has just ended.
           end: the counter at the end of this fit, where it is known.
         """
-        if self.watching:
-            return
+        with self._lock:
+            if self.watching:
+                return
+            self._watcher = self._new_watcher(section, data_index, end)
+        self._watcher.start()
+
+    def _new_watcher(self, section: Section, data_index: int,
+                     end: Optional[int]) -> watcher.Watcher:
         assert self.steps is not None
         alone = self.cluster.size <= 1 and "ASCEND_DEVICE_ID" not in os.environ
         device_id = None if alone else self.record.fields["device"]
         wanted = watcher.Wanted(
             self.dump_path, data_index, self.since, device_id, section.graph_name,
             section.operators + self.config.layers if section.graph_known else [])
-        self._watcher = watcher.Watcher(
+        return watcher.Watcher(
             wanted, watcher.remaining(self.steps, data_index, end),
             lambda: sum(one.index for one in self.journal.sections),
             self._fail if self.config.strict else None)
-        self._watcher.start()
 
     def _fail(self, error: DumpError) -> bool:
         """Called by the watcher; True while training has not heard of it."""
@@ -192,6 +215,20 @@ class Capture:
         """Pairs what this process left on disk; writes its manifest."""
         import keras_npu_dump
         return keras_npu_dump.collect(self.dump_path, run_id=self.record.run_id)
+
+    def manifest(self) -> Any:
+        """What `collect` says now; while nothing was counted since, what it said before.
+
+        Files come a while after their execution, so an old answer is asked for anew.
+        """
+        if self.final is not None:
+            return self.final
+        now = time.monotonic()
+        state = (self.journal.lines, sum(one.index for one in self.journal.sections), self.closed)
+        if self._answer is None or self._answer[0] != state or now > self._answer[1]:
+            manifest = self.collect()
+            self._answer = (state, time.monotonic() + _FRESH, manifest)
+        return self._answer[2]
 
     def close(self) -> None:
         """Writes what is known at the end of the process. Safe to call twice."""
@@ -218,6 +255,32 @@ class Capture:
 
     def _collect_last(self) -> None:
         self.final = self.collect()
+
+
+def of_this_process(capture: Capture) -> Capture:
+    """The capture, or in a forked child one of its own, with the same options.
+
+    Two processes in one run folder would mix their counts. The rank of a child is what
+    its environment says by now.
+    """
+    if capture.pid == os.getpid():
+        return capture
+    child = capture._forked
+    if child is not None:
+        return of_this_process(child)
+    cluster = distributed.read()
+    config = distributed.for_this_rank(capture.asked, cluster)
+    opened = device.opened_ids(capture.module)
+    if capture.asked.ranks is None or opened:
+        config = capture.config
+    else:
+        device.write_options(capture.module, config.npu_options())
+    child = capture._forked = Capture(
+        capture.module, config, cluster, capture.asked, capture.said_path)
+    child.faces = list(capture.faces)
+    if opened:
+        child.after_open(None)
+    return child
 
 
 def _plain(config: DumpConfig) -> Dict[str, Any]:

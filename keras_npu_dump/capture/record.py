@@ -6,10 +6,13 @@ import socket
 import sys
 from typing import Any, Dict
 
+from absl import logging
+
 from keras_npu_dump import __version__
 from keras_npu_dump.capture import environment
 from keras_npu_dump.capture.distributed import Cluster
 from keras_npu_dump.capture.paths import relative_to
+from keras_npu_dump.errors import ConfigError
 
 SCHEMA = "keras_npu_dump.run/1"
 
@@ -22,17 +25,24 @@ class RunRecord:
       options: the dump options of the device, as they were asked for.
       emulated: whether the device is the emulator.
       cluster: which of several processes this one is.
+
+    Raises:
+      ConfigError: if it cannot be written. Later on, in training, that is only told.
     """
 
     def __init__(self, dump_path: str, options: Dict[str, Any], emulated: bool,
                  cluster: Cluster):
         self.dump_path = dump_path
         now = datetime.datetime.now(datetime.timezone.utc)
-        self.run_id, self.folder = _make_folder(
-            os.path.join(dump_path, "runs"),
-            "%s%s_pid%d" % (now.strftime("%Y%m%d%H%M%S"),
-                            "" if cluster.rank is None else "_rank%d" % cluster.rank,
-                            os.getpid()))
+        self._failed = False
+        try:
+            self.run_id, self.folder = _make_folder(
+                os.path.join(dump_path, "runs"),
+                "%s%s_pid%d" % (now.strftime("%Y%m%d%H%M%S"),
+                                "" if cluster.rank is None else "_rank%d" % cluster.rank,
+                                os.getpid()))
+        except OSError as error:
+            raise _cannot_write(dump_path, error) from error
         self.fields: Dict[str, Any] = {
             "schema": SCHEMA,
             "run_id": self.run_id,
@@ -56,10 +66,23 @@ class RunRecord:
             "timezone": datetime.datetime.now().astimezone().strftime("%z"),
             "models": [],
         }
-        self.write()
+        try:
+            self._write()
+        except OSError as error:
+            raise _cannot_write(dump_path, error) from error
 
     def write(self, **changes: Any) -> None:
+        """Writes the record with these changes; a full disk is told once and stops nothing."""
         self.fields.update(changes)
+        try:
+            self._write()
+        except OSError as error:
+            if not self._failed:
+                logging.warning("The record of this run cannot be written, training goes on: %s",
+                                error)
+            self._failed = True
+
+    def _write(self) -> None:
         self.fields["environment"] = environment.recorded_environment()
         self.fields["graph_path"] = relative_to(environment.graph_folder(), self.dump_path)
         self.fields["versions"] = _versions()
@@ -72,7 +95,10 @@ class RunRecord:
                 file.write("\n")
             os.replace(path + ".part", path)
         except OSError:
-            os.unlink(path + ".part")
+            try:
+                os.unlink(path + ".part")
+            except OSError:
+                pass  # the first error says more
             raise
 
     def add_model(self, name: str, layers: Any) -> None:
@@ -84,6 +110,11 @@ class RunRecord:
     def end(self, status: str) -> None:
         now = datetime.datetime.now(datetime.timezone.utc)
         self.write(ended=now.isoformat(timespec="seconds"), status=status)
+
+
+def _cannot_write(dump_path: str, error: OSError) -> ConfigError:
+    return ConfigError("dump_path: expected a folder with room for the records of this run."
+                       " Received: %r (%s)." % (dump_path, error.strerror or error))
 
 
 def _make_folder(parent: str, name: str) -> Any:

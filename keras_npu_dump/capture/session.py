@@ -3,7 +3,7 @@ from typing import Any, Optional
 
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.by_hand import HandLoop
-from keras_npu_dump.capture.process import Capture
+from keras_npu_dump.capture.process import Capture, of_this_process
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
@@ -88,6 +88,7 @@ class DumpSession:
 
     def __enter__(self) -> "DumpSession":
         if self._capture is not None:
+            self._capture = of_this_process(self._capture)
             self._loop = HandLoop(self._capture, self)
             self._batch = 0
         return self
@@ -109,21 +110,22 @@ class DumpSession:
           batches: how many batches the call trains, where it loops itself.
         """
         if self._capture is None:
-            return _Step(None, 0, 1)
+            return _Step(self, None, 0, 1)
         if self._loop is None:
             raise RuntimeError("expected `with dump:` around the loop before `with dump.step():`")
         if batches < 1:
             raise ValueError("batches: expected 1 or more. Received: %r" % (batches,))
         batch, self._batch = self._batch, self._batch + batches
-        return _Step(self._loop, batch, batches)
+        return _Step(self, self._loop, batch, batches)
 
 
 class _Step:
     """One call, see `DumpSession.step`."""
 
-    __slots__ = ("_batch", "_batches", "_loop")
+    __slots__ = ("_batch", "_batches", "_loop", "_session")
 
-    def __init__(self, loop: Optional[HandLoop], batch: int, batches: int):
+    def __init__(self, session: DumpSession, loop: Optional[HandLoop], batch: int, batches: int):
+        self._session = session
         self._loop = loop
         self._batch = batch
         self._batches = batches
@@ -139,9 +141,12 @@ class _Step:
             self._loop.end()
         else:
             # next(iterator) at the end of the data: the function was not called any more.
-            self._loop.interrupted(False if issubclass(kind, StopIteration) else None)
+            ran = False if issubclass(kind, StopIteration) else None
+            self._loop.interrupted(ran)
+            if ran is False:
+                self._session._batch = self._batch
 
 
 def manifest_of(capture: Optional[Capture]) -> Any:
     """The manifest of this process so far; None where dump is switched off."""
-    return None if capture is None else capture.collect()
+    return None if capture is None else of_this_process(capture).manifest()

@@ -238,7 +238,7 @@ def read_journal(path: str, asked: Optional[StepSet] = None) -> List[Section]:
 def _apply(sections: Dict[int, Section], event: Dict[str, Any],
            asked: Optional[StepSet]) -> None:
     kind = event["event"]
-    if kind not in ("section", "execution", "graph", "count", "correct"):
+    if kind not in ("section", "execution", "graph", "count", "correct", "withdraw"):
         return
     number = int(event["section"])
     section = sections.setdefault(number, Section(number))
@@ -247,6 +247,9 @@ def _apply(sections: Dict[int, Section], event: Dict[str, Any],
         section.reason = event.get("reason")
     elif kind == "execution":
         _execute(section, int(event["data_index"]), event, None)
+    elif kind == "withdraw":
+        # Noted at its begin, and the call never reached the device.
+        section.executions.pop(int(event["data_index"]), None)
     elif kind == "graph":
         section.graph_name = event.get("name") or section.graph_name
         section.operators = tuple(event.get("operators") or ()) or section.operators

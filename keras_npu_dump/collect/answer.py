@@ -1,6 +1,7 @@
 """Turns a finished job into its manifest."""
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Dict, Optional
 
 from keras_npu_dump.collect import asked, iterations
@@ -45,10 +46,9 @@ def make_manifest(job: "Job", role: Optional[str]) -> Manifest:
             document.get("emulated"), document.get("started"), document.get("ended"),
             run.options, run.environment, asked.executions_of(run, trained)))
     manifest.graphs = [_graph(job, graph) for graph in job.graphs]
-    manifest.problems = job.problems.result()
-    for problem in manifest.problems:
-        if problem.path is not None:
-            problem.path = job.relative(problem.path)
+    manifest.problems = [
+        one if one.path is None else dataclasses.replace(one, path=job.relative(one.path))
+        for one in job.problems.result()]
     return manifest
 
 

@@ -32,8 +32,8 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
       keywords: words or operator names to look for in the graphs, as the
         vendor's procedure does. What is found is shown as evidence, and
         decides between graphs that nothing else tells apart.
-      role: keep only pairs of this role: train, eval, predict, iterator, init
-        or unknown. Defaults to all.
+      role: return only pairs of this role: train, eval, predict, iterator, init
+        or unknown; manifest.json in the dump path keeps all. Defaults to all.
       output: file to write the manifest to, or a folder to write manifest.json
         to. Defaults to `{dump_path}/manifest.json`, or with `run_id` to
         `{dump_path}/runs/{run_id}/manifest.json`; where that cannot be written
@@ -68,21 +68,19 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
     job.check(None if verify else budget, tree.narrow, progress)
     manifest = answer.make_manifest(job, role)
     if write and not manifest.empty:
-        _write(manifest, output, None if tree.narrow else tree.dump_path, run_id, job)
+        if output is not None:
+            manifest.write(os.path.join(output, "manifest.json") if os.path.isdir(output)
+                           else output)
+        elif not tree.narrow:
+            # A part of the answer never replaces the whole one.
+            whole = manifest if role is None else answer.make_manifest(job, None)
+            manifest.path = _write(whole, job.dump_path if run_id is None else job.own[0].folder)
     return manifest
 
 
-def _write(manifest: Manifest, output: Optional[str], folder: Optional[str],
-           run_id: Optional[str], job: Job) -> None:
-    if output is not None:
-        manifest.write(os.path.join(output, "manifest.json") if os.path.isdir(output) else output)
-        return
-    if folder is None:
-        return
-    if run_id is not None:
-        folder = job.own[0].folder
+def _write(manifest: Manifest, folder: str) -> Optional[str]:
     try:
-        manifest.write(os.path.join(folder, "manifest.json"))
+        return manifest.write(os.path.join(folder, "manifest.json"))
     except InputError:
         # A read-only tree: the answer goes to the caller alone.
-        manifest.path = None
+        return None

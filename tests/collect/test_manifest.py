@@ -210,6 +210,11 @@ def test_role_narrows_the_pairs(tmp_path):
     assert [pair.role for pair in manifest.pairs] == ["eval"]
     assert manifest.training == {}
     assert len(manifest.graphs) == 2
+    # What is on disk is the whole answer, unless somebody wants it otherwise.
+    assert len(making.load(tmp_path / "manifest.json")["pairs"]) == 2
+    assert manifest.path == str(tmp_path / "manifest.json")
+    collect(str(tmp_path), role="eval", output=str(tmp_path / "some.json"))
+    assert len(making.load(tmp_path / "some.json")["pairs"]) == 1
 
 
 def test_keywords_are_shown_as_evidence(tmp_path):

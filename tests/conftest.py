@@ -1,4 +1,5 @@
 """What all tests share: where the public fixtures lie."""
+import logging
 import os
 import pathlib
 import shutil
@@ -22,6 +23,16 @@ def shared_fixtures():
             pytest.fail(message)
         pytest.skip(message)
     return folder
+
+
+@pytest.fixture
+def caplog(caplog):
+    """pytest's, for our messages too: their logger passes nothing on to the root logger."""
+    logger = logging.getLogger("keras_npu_dump")
+    logger.addHandler(caplog.handler)
+    logger.propagate = False
+    yield caplog
+    logger.removeHandler(caplog.handler)
 
 
 def fresh_clone(folder):

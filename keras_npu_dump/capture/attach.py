@@ -3,8 +3,7 @@ import os
 import sys
 from typing import Any, Dict, FrozenSet, List, Optional
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.capture import device, distributed, environment, guards
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture, of_this_process
@@ -67,7 +66,7 @@ def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
     device.write_options(module, options)
     environment.set_graph_environment(config, dump_path)
     if config.is_off:
-        logging.warning("Rank %s is none of data_dump_ranks: it dumps nothing, its records go to"
+        messages.warning("Rank %s is none of data_dump_ranks: it dumps nothing, its records go to"
                         " %s", cluster.rank, dump_path)
     else:
         _tell(config)
@@ -109,11 +108,11 @@ def _with_both_switches(explicit: FrozenSet[str]) -> FrozenSet[str]:
 
 def _tell(config: DumpConfig) -> None:
     """What is worth knowing before training starts, once."""
-    logging.warning("Dump data, graphs and records go to %s", config.dump_path)
+    messages.warning("Dump data, graphs and records go to %s", config.dump_path)
     for _, text in guards.warnings_of(config.dump_path):
-        logging.warning("%s", text)
+        messages.warning("%s", text)
     if config.dump_step.is_all and config.enable_dump and config.dump_data == "tensor":
-        logging.warning(
+        messages.warning(
             "Every iteration is dumped, all operators' data each time: tens of gigabytes per"
             " iteration on large networks. dump_step='0' is one iteration, dump_data='stats' is"
             " small.")
@@ -134,7 +133,7 @@ def _attach(module: Any, config: DumpConfig, who: str) -> Optional[Capture]:
                 " npu_device.open(), or run the script with `keras-npu-dump run`." % who)
         if config.strict:
             raise DeviceOpenedError(text)
-        logging.warning("%s", text)
+        messages.warning("%s", text)
         return None
     if not adopted.is_off:
         guards.check_free_space(adopted.dump_path, config.min_free_gb)

@@ -2,14 +2,14 @@
 from typing import Any, List, NamedTuple, Optional
 
 import tensorflow as tf
-from absl import logging
 
+from keras_npu_dump import messages
 from keras_npu_dump.capture import attach, nesting, train_function
 from keras_npu_dump.capture.by_hand import HandLoop
 from keras_npu_dump.capture.fit import Fit, begin_fit, unwind
 from keras_npu_dump.capture.process import of_this_process
-from keras_npu_dump.capture.session import NOT_GIVEN, config_of, manifest_of
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.capture.session import config_of, manifest_of
+from keras_npu_dump.config import NOT_GIVEN, DumpConfig
 
 
 class _Training(NamedTuple):
@@ -116,7 +116,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._loop = HandLoop(self._capture, self, self.model)
         elif train_function.runs_eagerly(function):
             self._mute = True
-            logging.warning(
+            messages.warning(
                 "run_eagerly=True: no training graph is executed on the device, so there is"
                 " nothing to dump and nothing to count for %s.", self.model.name)
         else:

@@ -8,8 +8,7 @@ With the latter the rank is known to HCCL alone, after `open()`.
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
@@ -94,7 +93,7 @@ def for_this_rank(config: DumpConfig, cluster: Cluster) -> DumpConfig:
                           " know which rank this process is before npu_device.open(). Received:"
                           " none." % chosen)
     if cluster.size_given and max(config.ranks) >= cluster.size:
-        logging.warning("data_dump_ranks=%s: this job has ranks 0 to %d only.",
+        messages.warning("data_dump_ranks=%s: this job has ranks 0 to %d only.",
                         chosen, cluster.size - 1)
     if cluster.rank in config.ranks:
         return config

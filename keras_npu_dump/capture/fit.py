@@ -2,8 +2,7 @@
 import threading
 from typing import Any, Dict, Iterator, List, Optional
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.capture import loops, nesting, train_function, unseen
 from keras_npu_dump.capture.journal import NEVER, Section
 from keras_npu_dump.capture.process import Capture
@@ -80,7 +79,7 @@ class Fit:
     def _tell_if_out_of_reach(self) -> None:
         end, wanted = self.end_index, self.section.next_wanted
         if end is not None and end <= wanted < NEVER:
-            logging.warning(
+            messages.warning(
                 "This fit makes executions %d to %d, and data_index %d is the next to be dumped:"
                 " it dumps nothing.", self.section.index, end - 1, wanted)
 

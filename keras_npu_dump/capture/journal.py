@@ -11,8 +11,7 @@ import os
 import threading
 from typing import Any, Dict, List, Optional, Sequence
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.steps import StepSet
 
 NEVER = float("inf")
@@ -84,7 +83,7 @@ class Journal:
             except OSError as error:
                 # The training matters more than its record; a full disk may get room again.
                 if not self._failed:
-                    logging.warning("The journal of iterations cannot be written, training goes"
+                    messages.warning("The journal of iterations cannot be written, training goes"
                                     " on: %s", error)
                 self._failed = True
                 self._drop_late_lines()

@@ -8,8 +8,7 @@ import os
 import sys
 from typing import Any, List, NamedTuple, Optional
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.capture import attach, device, guards, script_run
 from keras_npu_dump.capture.fit_patch import add_to_all_models
 from keras_npu_dump.capture.import_hook import when_imported
@@ -77,7 +76,7 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     if setup.error is not None:
         return Outcome(2, None, setup.error)
     if not config.is_off and capture is None:
-        logging.warning("The script ended without opening a device: nothing was dumped.")
+        messages.warning("The script ended without opening a device: nothing was dumped.")
     if capture is not None:
         capture.close()
     return Outcome(status, capture, None)
@@ -118,7 +117,7 @@ class _Setup:
         if attach.current() is None:
             if not self._told:
                 self._told = True
-                logging.warning(
+                messages.warning(
                     "fit() begins before npu_device.open(): it runs on no NPU and nothing is"
                     " dumped. The script speaks of npu_device, so it is expected to open it.")
             return None
@@ -131,7 +130,7 @@ class _Setup:
             return True  # by our caller
         capture = attach.current()
         if capture is not None and error is capture.failure:
-            logging.error("Training was stopped: %s", error)
+            messages.error("Training was stopped: %s", error)
             return True
         return False
 

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Mapping, NamedTuple, Optional
 
-from absl import logging
+from keras_npu_dump import messages
 
 
 class LoopSize:
@@ -107,7 +107,7 @@ def predict(calls: int, index: int, size: LoopSize, batches: int) -> Prediction:
 def check_steps_per_execution(inner: int, size: LoopSize) -> None:
     """Says in one sentence if the device is fed another number of batches than Keras takes."""
     if inner > 1 and size.value != inner:
-        logging.warning(
+        messages.warning(
             "steps_per_execution=%d takes %d batches per execution, but the device is fed"
             " NPU_LOOP_SIZE=%d of them: call npu_device.set_npu_loop_size(%d) before fit().",
             inner, inner, size.value, inner)

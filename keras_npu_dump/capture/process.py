@@ -10,8 +10,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.capture import (
     device,
     distributed,
@@ -104,7 +103,7 @@ class Capture:
         if self.config.is_off:
             return
         for found in silencers.of_environment() + silencers.of_options(self.module, self.config):
-            logging.warning("%s", found.message)
+            messages.warning("%s", found.message)
 
     def after_open(self, device_id: Optional[int]) -> None:
         here = of_this_process(self)
@@ -141,7 +140,7 @@ class Capture:
     def start_fit(self, model_name: str, epochs: Optional[int], steps: Optional[int]) -> int:
         """Notes that a fit or loop begins, after a look at what the script did meanwhile."""
         if not os.path.isdir(self.record.folder):
-            logging.warning("%s was deleted after npu_device.open(); it is made again, and what"
+            messages.warning("%s was deleted after npu_device.open(); it is made again, and what"
                             " was in it is lost. Clear folders before.", self.dump_path)
             self._try(self._make_folders)
             self.record.write()
@@ -243,7 +242,7 @@ class Capture:
         if self.config.is_off:
             return
         for line in remarks.of_the_end(self):
-            logging.warning("%s", line)
+            messages.warning("%s", line)
         if self.config.collect:
             self._try(self._collect_last)
 
@@ -251,7 +250,7 @@ class Capture:
         try:
             action()
         except (OSError, DumpError) as error:
-            logging.warning("The records of this run are not complete: %s", error)
+            messages.warning("The records of this run are not complete: %s", error)
 
     def _collect_last(self) -> None:
         self.final = self.collect()

@@ -6,9 +6,7 @@ import socket
 import sys
 from typing import Any, Dict
 
-from absl import logging
-
-from keras_npu_dump import __version__
+from keras_npu_dump import __version__, messages
 from keras_npu_dump.capture import environment
 from keras_npu_dump.capture.distributed import Cluster
 from keras_npu_dump.capture.paths import relative_to
@@ -78,7 +76,7 @@ class RunRecord:
             self._write()
         except OSError as error:
             if not self._failed:
-                logging.warning("The record of this run cannot be written, training goes on: %s",
+                messages.warning("The record of this run cannot be written, training goes on: %s",
                                 error)
             self._failed = True
 

@@ -1,14 +1,14 @@
 """What is said once of a whole run: options that came too late, iterations that never came."""
 from typing import Any, Dict, List, Optional
 
-from absl import logging
+from keras_npu_dump import messages
 
 
 def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
     """Names dump options that the script has set after the device had read them."""
     late = [name for name in opened if opened[name] != now[name]]
     if late:
-        logging.warning(
+        messages.warning(
             "npu_device.open() came first and has read its options: %s no effect. Set them before"
             " open(), or as options of `keras-npu-dump run`.",
             "; ".join("%s = %r has" % (name, now[name]) for name in late))
@@ -42,10 +42,5 @@ def unreached(capture: Any) -> List[str]:
     if capture.steps is None or capture.config.enable_dump_debug:
         return []
     ran = max(section.index for section in capture.journal.sections)
-    lines = []
-    for first, last in capture.steps.intervals:
-        first = max(first, ran)
-        if first <= last:
-            which = "step %d" % first if first == last else "steps %d-%d" % (first, last)
-            lines.append("%s not reached, %d executions ran" % (which, ran))
-    return lines
+    return ["%s not reached, %d executions ran" % (which, ran)
+            for which in capture.steps.unreached(ran)]

@@ -4,16 +4,8 @@ from typing import Any, Optional
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.by_hand import HandLoop
 from keras_npu_dump.capture.process import Capture, of_this_process
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.config import NOT_GIVEN, DumpConfig
 from keras_npu_dump.errors import ConfigError
-
-
-class _NotGiven:
-    def __repr__(self) -> str:
-        return "<not given>"
-
-
-NOT_GIVEN: Any = _NotGiven()
 
 
 def config_of(config: Optional[DumpConfig], **options: Any) -> DumpConfig:

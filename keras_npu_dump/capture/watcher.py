@@ -9,8 +9,7 @@ import threading
 import time
 from typing import Any, Callable, List, NamedTuple, Optional
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.capture import guards
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.formats import names, tree
@@ -127,7 +126,7 @@ class Watcher(threading.Thread):
             self._look()
         except Exception as error:  # pylint: disable=broad-except
             # Whatever it is, training goes on.
-            logging.warning("The look at the dump folder failed: %s", error)
+            messages.warning("The look at the dump folder failed: %s", error)
 
     def stop(self) -> None:
         """Ends the thread; it is not waited for longer than a look takes."""
@@ -156,7 +155,7 @@ class Watcher(threading.Thread):
         arrived = "The first dump is there: data_index %d, %d files, %s, in %s" % (
             self._wanted.data_index, found.files, _bytes(found.size), found.folder)
         if self._more is None:
-            logging.warning("%s; each further one takes as much, %s are free.", arrived,
+            messages.warning("%s; each further one takes as much, %s are free.", arrived,
                             _bytes(free))
             return
         needed = found.size * self._more
@@ -166,10 +165,10 @@ class Watcher(threading.Thread):
                 " iterations, dump_data='stats', or fewer operators (dump_layer)."
                 % (arrived, self._more, _bytes(needed), _bytes(free)))
         elif self._more:
-            logging.warning("%s; %d more to come, about %s, %s are free.", arrived, self._more,
+            messages.warning("%s; %d more to come, about %s, %s are free.", arrived, self._more,
                             _bytes(needed), _bytes(free))
         else:
-            logging.warning("%s.", arrived)
+            messages.warning("%s.", arrived)
 
     def _tell_missing(self) -> None:
         wanted = self._wanted
@@ -183,7 +182,7 @@ class Watcher(threading.Thread):
 
     def _trouble(self, message: str) -> None:
         if self._fail is None:
-            logging.warning("%s", message)
+            messages.warning("%s", message)
             return
         error = DumpError(message)
         # The batch hooks look only where something is to be dumped: keep knocking.

@@ -4,8 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, List
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.emulator import arguments, graph_files, graph_text, shapes
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.formats import names
@@ -35,7 +34,7 @@ def wanted(session: Any) -> bool:
     asked = bool(level) and graph_files.stage_wanted()
     if asked and not graph_files.format_wanted("ge_proto") and not _SAID:
         _SAID.append(True)
-        logging.warning("emulator: DUMP_GRAPH_FORMAT asks for %s; only ge_proto is emulated.",
+        messages.warning("emulator: DUMP_GRAPH_FORMAT asks for %s; only ge_proto is emulated.",
                         os.environ.get("DUMP_GRAPH_FORMAT"))
     return session.has_dump_path or (asked and graph_files.format_wanted("ge_proto"))
 
@@ -63,7 +62,7 @@ def write(folder: graph_files.GraphFolder, session: Any, graph: Any,
         write_graphs(os.path.join(prefix, name), made)
     except OSError as error:
         # GE logs it and goes on.
-        logging.error("emulator: graph %s cannot be written: %s", name, error)
+        messages.error("emulator: graph %s cannot be written: %s", name, error)
 
 
 def write_function(folder: graph_files.GraphFolder, session: Any, graph: Any, flat: Flat,

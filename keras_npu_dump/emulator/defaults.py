@@ -13,8 +13,7 @@ import os
 import threading
 from typing import Any, Callable, Optional, Set
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.emulator import small_graphs, watch
 
 _STATE = threading.local()
@@ -51,7 +50,7 @@ def onednn_is_on() -> bool:
 
 def _check_onednn() -> None:
     if onednn_is_on():
-        logging.warning(
+        messages.warning(
             "emulator: TensorFlow was imported with oneDNN on, so a run with dump may differ from"
             " one without in the last bits. Set TF_ENABLE_ONEDNN_OPTS=0 before it is imported,"
             " or start the script with `keras-npu-dump run --emulate`.")
@@ -65,7 +64,7 @@ def _inline_nested(function_class: type) -> None:
             try:
                 return _raw(self)(*args, **kwargs)
             except Exception as error:  # as the adapter: whatever it is, call it nested
-                logging.info("emulator: %s is called, not inlined (%r)", self, error)
+                messages.info("emulator: %s is called, not inlined (%r)", self, error)
                 return original(self, *args, **kwargs)
         _STATE.entered = True
         try:
@@ -156,7 +155,7 @@ def _watch_maker(maker: type, role: str) -> None:
         _STATE.role = "%s_function" % role
         if getattr(self, "run_eagerly", False) and "eager" not in _DONE:
             _DONE.add("eager")
-            logging.warning(
+            messages.warning(
                 "emulator: %s runs eagerly (run_eagerly): on the device, as here, there is no"
                 " %s graph, and nothing of it is dumped.", getattr(self, "name", "the model"),
                 role)

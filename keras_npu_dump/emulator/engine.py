@@ -11,8 +11,7 @@ import itertools
 import threading
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.emulator import (
     arguments,
     build_graph,
@@ -145,8 +144,9 @@ class Engine:
         assert graph.plan is not None
         with self._lock:
             if graph.twin is None:
-                graph.twin = Twin(call.context, graph.plan.root, graph.plan)
-        outputs, values = graph.twin.run(call.execute)
+                with call.own_work():
+                    graph.twin = Twin(call.context, graph.plan.root, graph.plan, graph.random)
+        outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
             with call.own_work():
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
@@ -227,7 +227,7 @@ class Engine:
         if plan.empty:
             return
         if flat.has_v1_control:
-            logging.warning("emulator: graph %s holds TF1 control flow; nothing of it is dumped.",
+            messages.warning("emulator: graph %s holds TF1 control flow; nothing of it is dumped.",
                             graph.name)
             return
         graph.plan = plan
@@ -237,7 +237,7 @@ class Engine:
     def _report_unread(self, flat: Flat) -> None:
         for inner in flat.walk():
             for node, why in inner.unread:
-                logging.warning("emulator: what happens inside %s cannot be dumped (%s).",
+                messages.warning("emulator: what happens inside %s cannot be dumped (%s).",
                                 node, why)
 
     def _dump(self, graph: Graph, plan: Plan, dumped: Dict[int, int], call: Any,
@@ -257,7 +257,7 @@ class Engine:
     def close(self) -> None:
         """Ends the session at the end of the process."""
         if self._missing:
-            logging.warning("emulator: dump_layer names no operator that ran: %s.",
+            messages.warning("emulator: dump_layer names no operator that ran: %s.",
                             ", ".join(sorted(self._missing)))
             self._missing = set()
 

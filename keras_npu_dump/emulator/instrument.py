@@ -15,7 +15,7 @@ from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator import graft
 from keras_npu_dump.emulator.flat import Flat
 
-DT_INT32, DT_VARIANT = 3, 21
+DT_INT32, DT_BOOL, DT_VARIANT = 3, 10, 21
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Instrumented:
       wanted: id(graph) -> [(tensor, dtype number of TensorFlow)], for it and its bodies.
       name: of the new function; its bodies get names that begin with it.
       reads: id(graph) -> plan.Read objects: variables read beside an operator.
+      gated: give the function one more argument, a bool, without which the tensors of the
+        outermost graph come out empty and are not kept alive.
 
     Attributes:
       definitions: FunctionDefs to register, bodies first, the function itself last.
@@ -43,16 +45,19 @@ class Instrumented:
     """
 
     def __init__(self, flat: Flat, wanted: Dict[int, List[Tuple[str, int]]], name: str,
-                 reads: Optional[Mapping[int, Sequence[Any]]] = None):
+                 reads: Optional[Mapping[int, Sequence[Any]]] = None, gated: bool = False):
         self._wanted = wanted
         self._reads = reads or {}
         self._name = name
         self.definitions: List[Any] = []
         self.slots = self.slots_of(flat)
         definition, _ = self._definition(flat, name, ())
+        gate = _Gate(definition) if gated else None
         for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
             output = definition.signature.output_arg.add()
             output.name, output.type = "dumped_%d" % index, dtype
+            if gate is not None and dtype != DT_VARIANT:
+                tensor = gate.through(tensor, dtype)
             definition.ret[output.name] = tensor
         self.definitions.append(definition)
 
@@ -188,6 +193,43 @@ class Instrumented:
             push = "%s/dump_push_%d" % (name, index)
             lists[first + index] = _push(definition, lists[first + index], where(tensor), dtype,
                                          push)
+
+
+class _Gate:
+    """Lets tensors out of a function, or an empty one in their place.
+
+    Made of Switch and Merge, which is what TensorFlow's own branches become before they
+    run: a tensor on the path not taken is dropped at once.
+    """
+
+    def __init__(self, definition):
+        self._definition = definition
+        self._empty: Dict[int, str] = {}
+        self._count = 0
+        arg = definition.signature.input_arg.add()
+        arg.name, arg.type = "dump_on", DT_BOOL
+
+    def through(self, tensor: str, dtype: int) -> str:
+        """The tensor where dump_on is true, else an empty one."""
+        if dtype not in self._empty:
+            empty = _node(self._definition, "Const", "dump_gate/empty_%d" % dtype)
+            empty.attr["dtype"].type = dtype
+            empty.attr["value"].tensor.dtype = dtype
+            empty.attr["value"].tensor.tensor_shape.dim.add().size = 0
+            self._empty[dtype] = self._switch(empty.name + ":output:0", dtype) + ":output_false:0"
+        taken = self._switch(tensor, dtype) + ":output_true:0"
+        merge = _node(self._definition, "Merge", "dump_gate/merge_%d" % self._count)
+        merge.input.extend([self._empty[dtype], taken])
+        merge.attr["T"].type = dtype
+        merge.attr["N"].i = 2
+        return merge.name + ":output:0"
+
+    def _switch(self, tensor: str, dtype: int) -> str:
+        self._count += 1
+        switch = _node(self._definition, "Switch", "dump_gate/switch_%d" % self._count)
+        switch.input.extend([tensor, "dump_on"])
+        switch.attr["T"].type = dtype
+        return switch.name
 
 
 def _node(definition, op: str, name: str):

@@ -11,8 +11,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Dict, List, Optional, Sequence, Set
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.emulator import build_graph, small_text, writer
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.flat import Flat
@@ -63,7 +62,7 @@ def say_builtin(name: str, size: int) -> None:
     """What a loop inside a graph needs on the device, said once per graph."""
     if size == 1 and name not in _said:
         _said.add(name)
-        logging.warning(
+        messages.warning(
             "emulator: graph %s holds a loop that takes its data from an iterator. On the device"
             " npu_device.set_npu_loop_size(n) must give its rounds (steps_per_execution); it is"
             " 1 now.", name)
@@ -73,7 +72,7 @@ def check_rounds(name: str, rounds: int, size: int) -> None:
     """Says once if TensorFlow's loop made other rounds than the device would."""
     if rounds != size and name not in _said:
         _said.add(name)
-        logging.warning(
+        messages.warning(
             "emulator: the loop of %s ran %d rounds; the device would run %d per call"
             " (npu_device.set_npu_loop_size). Rounds beyond that are not dumped.",
             name, rounds, size)

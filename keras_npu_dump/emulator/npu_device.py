@@ -10,8 +10,7 @@ import os
 import threading
 from typing import Any, Dict, Iterator, Optional
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.emulator.engine import ENGINE
 from keras_npu_dump.emulator.options import NpuConfig, NpuRunContextOptions
 from keras_npu_dump.emulator.session import Session
@@ -61,7 +60,7 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":  # pylint: disab
     options = global_options()
     with _lock:
         if device_id in _npu_device_instances:
-            logging.info("Npu instance on device %s already created", device_id)
+            messages.info("Npu instance on device %s already created", device_id)
             return _npu_device_instances[device_id]
         if _npu_device_instances:
             raise RuntimeError(
@@ -71,8 +70,8 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":  # pylint: disab
         ENGINE.open(Session(options.as_dict(), device_id))
         handle = NpuDeviceHandle(device_id, workers, rank)
         _npu_device_instances[device_id] = handle
-        logging.warning("emulator: npu_device is emulated; device %d is this machine's CPU or GPU.",
-                        device_id)
+        messages.warning("emulator: npu_device is emulated; device %d is this machine's CPU or"
+                         " GPU.", device_id)
         return handle
 
 
@@ -106,7 +105,7 @@ atexit.register(close)
 def set_npu_loop_size(loop_size: int) -> None:
     """Sets how many rounds a sunk loop makes per call; no exception for nonsense."""
     if loop_size <= 0:
-        logging.error("loop size must be greater than 0, got %s", loop_size)
+        messages.error("loop size must be greater than 0, got %s", loop_size)
         return
     ENGINE.loop_size = loop_size
 
@@ -114,7 +113,7 @@ def set_npu_loop_size(loop_size: int) -> None:
 def set_device_sat_mode(mode: int) -> None:
     """Sets the saturation mode, 0 to 2; no exception for nonsense, and no effect here."""
     if not 0 <= mode <= 2:
-        logging.error("sat mode must be 0, 1 or 2, got %s", mode)
+        messages.error("sat mode must be 0, 1 or 2, got %s", mode)
         return
     _sat_mode[0] = mode
 

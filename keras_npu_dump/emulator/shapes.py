@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional, Sequence, Tuple
 
-from absl import logging
-
+from keras_npu_dump import messages
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator import opinfo
 from keras_npu_dump.emulator.flat import Flat
@@ -32,7 +31,7 @@ def infer(root: Flat, inputs: Sequence[Any], lookup: Any) -> Shapes:
         _infer(root, inputs, lookup, shapes)
     except Exception as error:  # pylint: disable=broad-except
         # Shapes are a description; training must not fail for them.
-        logging.warning("emulator: shapes in graph %s stay unknown (%s).", root.name, error)
+        messages.warning("emulator: shapes in graph %s stay unknown (%s).", root.name, error)
     return shapes
 
 

@@ -40,35 +40,41 @@ class Twin:
       context: TensorFlow's eager context, where functions are registered.
       root: the flat graph.
       plan: what is to come out; None for nothing beyond the function's own outputs.
+      gated: whether executions can be told to let nothing out; see `Instrumented`.
 
     Attributes:
       name: of the twin.
       count: of its outputs, the original ones first.
     """
 
-    def __init__(self, context: Any, root: Flat, plan: Optional[Plan]):
+    def __init__(self, context: Any, root: Flat, plan: Optional[Plan],
+                 gated: bool = False):
         self.name = "__npu_dump_twin_%d" % next(_NUMBERS)
         self._root = root
         self._original = root.definition.signature.name
         self._parts = (Instrumented(root, {}, self.name) if plan is None else
-                       Instrumented(root, plan.wanted, self.name, plan.reads))
+                       Instrumented(root, plan.wanted, self.name, plan.reads, gated))
+        self._gate = (_constant(False), _constant(True)) if gated else ()
         for definition in self._parts.definitions:
             context.add_function_def(definition)
         self._first = len(root.ret)
         self.count = self._first + len(self._parts.slots)
 
-    def run(self, execute: Callable[[str, int], Any]) -> Tuple[List[Any], List[Any]]:
+    def run(self, execute: Callable[..., Any], let_out: bool = True
+            ) -> Tuple[List[Any], List[Any]]:
         """Executes the twin.
 
         Args:
           execute: runs a function by name and number of outputs, with the call's
-            arguments.
+            arguments and further ones.
+          let_out: of a gated twin, whether the values are wanted this time.
 
         Returns:
           (the original outputs, the values that came out besides).
         """
         try:
-            outputs = list(execute(self.name, self.count) or ())
+            gate = self._gate[let_out:][:1]
+            outputs = list(execute(self.name, self.count, gate) or ())
         except Exception as error:  # whatever the step raises goes on, under its true name
             _rename(error, self.name, self._original)
             raise
@@ -79,6 +85,11 @@ class Twin:
         root = _unpack(self._parts, self._root, values, None)
         del values[:]
         return root
+
+
+def _constant(value: bool) -> Any:
+    from tensorflow.python.framework import constant_op
+    return constant_op.constant(value)
 
 
 def _rename(error: Exception, twin: str, original: str) -> None:

@@ -27,11 +27,12 @@ class Call:
       args: its flat arguments, captured handles included.
       context: TensorFlow's eager context.
       plain: runs the function itself and returns its outputs as a list.
-      execute: (name, number of outputs) -> outputs of another function, same arguments.
+      execute: (name, number of outputs, further arguments) -> outputs of another function,
+        called with this one's arguments and the further ones.
     """
 
     def __init__(self, function: Any, context: Any, args: Sequence[Any],
-                 plain: Callable[[], List[Any]], execute: Callable[[str, int], Any]):
+                 plain: Callable[[], List[Any]], execute: Callable[..., Any]):
         self.function = function
         self.context = context
         self.args = args
@@ -149,9 +150,10 @@ def _install_atomic() -> bool:
         def plain():
             return original(self, *args)
 
-        def execute(name, count):
+        def execute(name, count, further=()):
+            inputs = [*args, *further]
             with interpolate(self), record.stop_recording():
-                outputs = context.call_function(name.encode("utf-8"), list(args), count) or []
+                outputs = context.call_function(name.encode("utf-8"), inputs, count) or []
             for output, kind in zip(outputs, self.function_type.flat_outputs):
                 data = kind.dtype._handle_data  # pylint: disable=protected-access
                 if data:
@@ -182,7 +184,8 @@ def _install_defined() -> bool:
         def plain():
             return original(self, ctx, args, cancellation_manager)
 
-        def execute(name, count):
+        def execute(name, count, further=()):
+            inputs = [*args, *further]
             options = ctx.function_call_options
             config = options.config_proto_serialized
             if config is None:
@@ -190,10 +193,10 @@ def _install_defined() -> bool:
             attrs = ("executor_type", options.executor_type or "", "config_proto", config)
             with interpolate(self):
                 if cancellation_manager is None:
-                    outputs = execute_lib.execute(name, count, list(args), attrs, ctx)
+                    outputs = execute_lib.execute(name, count, inputs, attrs, ctx)
                 else:
                     outputs = execute_lib.execute_with_cancellation(
-                        name, count, list(args), attrs, ctx, cancellation_manager)
+                        name, count, inputs, attrs, ctx, cancellation_manager)
             for traced, output in zip(self._func_graph_outputs, outputs):
                 handle_data_util.copy_handle_data(traced, output)
             return outputs

@@ -39,8 +39,18 @@ def fit(model, size=24, **options):
 
 
 class Stop(tf.keras.callbacks.Callback):
+    """Raises at begin or end of the third batch."""
+
+    def __init__(self, when="begin"):
+        super().__init__()
+        self.when = when
+
     def on_train_batch_begin(self, batch, logs=None):
-        if batch == 2:
+        if batch == 2 and self.when == "begin":
+            raise RuntimeError("on purpose")
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 2 and self.when == "end":
             raise RuntimeError("on purpose")
 
 
@@ -92,17 +102,26 @@ def retrace():
     model.fit(X[:15], Y[:15], batch_size=5, shuffle=False, verbose=0, callbacks=[dump])
 
 
-def interrupted():
+def interrupted(when="begin"):
     model = net()
     try:
-        fit(model, callbacks=[dump, Stop()])
+        fit(model, callbacks=[Stop(when), dump] if when == "end" else [dump, Stop(when)])
     except RuntimeError:
         pass
     fit(model, epochs=1)
 
 
+def interrupted_at_end():
+    interrupted("end")
+
+
 def run_eagerly():
     fit(net(run_eagerly=True), epochs=1)
+
+
+def functions_run_eagerly():
+    tf.config.run_functions_eagerly(True)
+    fit(net(), epochs=1)
 
 
 def killed():

@@ -50,7 +50,7 @@ def test_counting_goes_on_across_epochs_and_fits_and_validation(tmp_path):
     assert all(entry["uncertain"] is None for entry in journal["execution"])
     assert journal["count"][-1] == {"event": "count", "section": 0, "count": 24, "final": True}
     assert "step 30 not reached, 24 executions ran" in stderr
-    assert "step 23" not in stderr
+    assert "data_index 23" not in stderr
 
 
 def test_the_journal_knows_the_name_and_operators_of_the_graph(tmp_path):
@@ -117,10 +117,32 @@ def test_an_interruption_inside_another_callback_is_marked(tmp_path):
     assert marks[1] is None and "interrupted" in marks[5]
 
 
-def test_run_eagerly_is_told_and_counts_nothing(tmp_path):
-    journal, folders, stderr = train("run_eagerly", tmp_path)
+def test_an_interruption_before_the_batch_ran_is_seen_by_the_optimizers_count(tmp_path):
+    journal, _, _ = train("interrupted", tmp_path)
+    # The batch that another callback stopped at its begin, the third, never ran.
+    assert iteration(journal, 2)[-1] == (1, 0, 0)
+    assert journal["count"][-1]["count"] == 8
+
+
+def test_interrupted_after_the_batch_ran_it_counts(tmp_path):
+    journal, folders, _ = train("interrupted_at_end", tmp_path)
+    assert folders == [list(range(9))]
+    assert iteration(journal, 3)[-1] == (1, 0, 0)
+    assert journal["count"][-1]["count"] == 9
+
+
+@pytest.mark.parametrize("scenario", ["run_eagerly", "functions_run_eagerly"])
+def test_run_eagerly_is_told_and_counts_nothing(tmp_path, scenario):
+    journal, folders, stderr = train(scenario, tmp_path)
     assert folders == [] and not journal["execution"]
     assert "run_eagerly=True" in stderr
+
+
+def test_a_fit_that_ends_before_the_wanted_iteration_is_told_when_it_begins(tmp_path):
+    _, folders, stderr = train("two_models", tmp_path, "10")
+    assert [10] in folders
+    # Both first fits are too short; the second of the first model is not.
+    assert stderr.count("executions 0 to 5, and data_index 10 is the next") == 2
 
 
 def test_a_killed_process_leaves_whole_lines(tmp_path):

@@ -69,6 +69,14 @@ class Columns:
         return slice(int(start), int(end))
 
 
+def distinct(ordered: np.ndarray) -> List[int]:
+    """Different values of an ascending array. (`np.unique` imports numpy.ma, a third of
+    a command's start, and sorts.)"""
+    if not len(ordered):
+        return []
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])].tolist()
+
+
 NUMERIC = ("max", "min", "avg", "count", "nan", "neg_inf", "pos_inf", "dtype")
 
 

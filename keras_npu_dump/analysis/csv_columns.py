@@ -138,9 +138,13 @@ class _Cells:
         if len(mark) and (mark == mark[0]).all():
             first, inverse = np.zeros(1, np.int64), np.zeros(len(mark), np.int64)
         else:
-            _, first, inverse = np.unique(mark, return_index=True, return_inverse=True)
+            order = np.argsort(mark, kind="stable")
+            new = np.concatenate([[True], np.diff(mark[order]) != 0])
+            first = order[new]
+            inverse = np.empty(len(mark), np.int64)
+            inverse[order] = np.cumsum(new) - 1
         numbers = [_number_of(self._text(starts[row], ends[row])) for row in first]
-        return np.array(numbers, np.int16)[inverse.reshape(-1)]
+        return np.array(numbers, np.int16)[inverse]
 
     def integers(self, column: int) -> np.ndarray:
         """Whole numbers; -1 for the vendor's words for nothing."""

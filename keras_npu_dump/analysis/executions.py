@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -23,8 +22,9 @@ class GraphCache:
     """Graph files that were read; equal files of several ranks are one."""
 
     def __init__(self) -> None:
-        self._tables: Dict[Any, Tuple[Operators, FileNames]] = {}
         self._of_path: Dict[str, Tuple[Operators, FileNames]] = {}
+        self._of_size: Dict[int, List[str]] = {}
+        self._digests: Dict[str, bytes] = {}
 
     def get(self, path: Optional[str], bare: str) -> Tuple[Operators, FileNames]:
         """Operators of a graph file, and the index of their dump files.
@@ -38,24 +38,34 @@ class GraphCache:
         """
         place = path if path is not None else "\0" + bare
         if place not in self._of_path:
-            key = _digest(path) if path is not None else place
-            if key not in self._tables:
+            twin = None if path is None else self._twin(path)
+            if twin is not None:
+                self._of_path[place] = self._of_path[twin]
+            else:
                 table = Operators() if path is None else Operators(
                     graph_reader.read_graphs(path),
                     functools.partial(graph_reader.iter_ops, path))
-                self._tables[key] = (table, FileNames(table))
-            self._of_path[place] = self._tables[key]
+                self._of_path[place] = (table, FileNames(table))
         return self._of_path[place]
 
+    def _twin(self, path: str) -> Optional[str]:
+        """A file with the same bytes that was read before."""
+        others = self._of_size.setdefault(os.stat(path).st_size, [])
+        twin = next((one for one in others if one in self._of_path
+                     and self._digest(one) == self._digest(path)), None)
+        if twin is None:
+            others.append(path)
+        return twin
 
-def _digest(path: str) -> Tuple[int, bytes]:
-    digest = hashlib.sha1()
-    size = 0
-    with open(path, "rb") as stream:
-        for chunk in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(chunk)
-            size += len(chunk)
-    return size, digest.digest()
+    def _digest(self, path: str) -> bytes:
+        if path not in self._digests:
+            import hashlib
+            digest = hashlib.sha1()
+            with open(path, "rb") as stream:
+                for chunk in iter(lambda: stream.read(1 << 20), b""):
+                    digest.update(chunk)
+            self._digests[path] = digest.digest()
+        return self._digests[path]
 
 
 class PairView:

@@ -14,6 +14,7 @@ from typing import List, Optional, Set
 import numpy as np
 
 from keras_npu_dump.analysis import explain
+from keras_npu_dump.analysis.columns import distinct
 from keras_npu_dump.analysis.series import Aligned, Series
 from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect, make_suspect
 from keras_npu_dump.analysis.weights import leaf_gradients
@@ -138,8 +139,7 @@ def _vanishing(series: Series, aligned: Aligned) -> List[Suspect]:
 def _constant(series: Series, aligned: Aligned) -> List[Suspect]:
     table = series.operators
     found: List[Suspect] = []
-    candidates = np.unique(aligned.op[aligned.constant.any(axis=0) & aligned.output])
-    for position in candidates.tolist():
+    for position in distinct(aligned.op[aligned.constant.any(axis=0) & aligned.output]):
         if table.types[position] not in _COMPUTING or table.is_gradient(position):
             continue
         outputs = _rows(aligned, position, True)

@@ -13,6 +13,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 import numpy as np
 
 from keras_npu_dump.analysis import explain
+from keras_npu_dump.analysis.columns import distinct
 from keras_npu_dump.analysis.consequences import Consequence, follow
 from keras_npu_dump.analysis.series import Series, Value
 from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect, make_suspect
@@ -56,7 +57,7 @@ def _bad_of(series: Series, number: int) -> _Bad:
         (outputs if side else inputs).setdefault(op, []).append((turn, index))
     # A list or a handle has a row without statistics: what it holds is not seen.
     known = columns.output & (columns.count > 0) & (columns.nan >= 0)
-    with_outputs = set(np.unique(columns.op[known]).tolist())
+    with_outputs = set(distinct(columns.op[known]))
     return _Bad(outputs, inputs, series.seen(number), with_outputs)
 
 

@@ -6,7 +6,7 @@ from typing import Callable, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
-from keras_npu_dump.analysis.columns import NUMERIC, Columns, make_key
+from keras_npu_dump.analysis.columns import NUMERIC, Columns, distinct, make_key
 from keras_npu_dump.analysis.executions import PairView, StepView
 from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators, Source
 from keras_npu_dump.collect.body import QUIET_TYPES
@@ -124,7 +124,7 @@ class Series:
             return False
         able = {position for position in range(table.known)
                 if table.types[position] not in QUIET_TYPES}
-        seen = set(np.unique(self.columns[0].op).tolist())
+        seen = set(distinct(self.columns[0].op))
         return len(able & seen) < _WHOLE * len(able)
 
     def values(self, number: int, position: int, output: bool) -> List[Value]:
@@ -144,7 +144,7 @@ class Series:
 
     def seen(self, number: int) -> Set[int]:
         """Positions that have rows in execution `number`."""
-        return set(np.unique(self.columns[number].op).tolist())
+        return set(distinct(self.columns[number].op))
 
     def inputs_seen(self, number: int, position: int) -> bool:
         """Every data input of the operator has statistics in this execution.

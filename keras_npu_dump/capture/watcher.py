@@ -13,6 +13,7 @@ from keras_npu_dump import messages
 from keras_npu_dump.capture import guards
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.formats import names, tree
+from keras_npu_dump.sizes import human_bytes
 from keras_npu_dump.steps import StepSet
 
 # Files are waited for until so many seconds and so many more executions have passed.
@@ -191,12 +192,4 @@ class Watcher(threading.Thread):
 
 
 def _bytes(count: Optional[int]) -> str:
-    """As people write sizes, powers of 1000, like the free space that df -H shows."""
-    if count is None:
-        return "an unknown number of bytes"
-    size = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1000:
-            return "%.3g %s" % (size, unit)
-        size /= 1000
-    return "%.3g TB" % size
+    return "an unknown number of bytes" if count is None else human_bytes(count)

@@ -67,7 +67,7 @@ def _origin_formats(path: str) -> Any:
 
 
 def _print_export(result: Any, target: str) -> None:
-    from keras_npu_dump.report.sizes import human_bytes, plural
+    from keras_npu_dump.sizes import human_bytes, plural
     print("%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
                                      target))
     for command in getattr(result, "commands", ()):

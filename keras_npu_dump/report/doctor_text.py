@@ -1,8 +1,8 @@
 """A diagnosis as text."""
 from typing import Any, List
 
-from keras_npu_dump.report.sizes import plural
 from keras_npu_dump.report.tables import render_table
+from keras_npu_dump.sizes import plural
 
 
 def doctor_text(diagnosis: Any) -> str:

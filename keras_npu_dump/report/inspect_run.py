@@ -10,8 +10,8 @@ from keras_npu_dump.analysis.run import Run
 from keras_npu_dump.analysis.statistics import matching, statistics_of
 from keras_npu_dump.analysis.tensors import find_tensor, tensor_facts
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.report.sizes import human_bytes
 from keras_npu_dump.report.tables import render_table
+from keras_npu_dump.sizes import human_bytes
 
 _TENSOR = re.compile(r"(.+?)(?::(input|output))?(?::([0-9]+))?$", re.DOTALL)
 _COLUMNS = ("io", "index", "turn", "data_type", "format", "shape", "max", "min", "avg", "count",

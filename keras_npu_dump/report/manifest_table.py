@@ -7,8 +7,8 @@ import re
 import sys
 from typing import Any, List
 
-from keras_npu_dump.report.sizes import human_bytes, plural
 from keras_npu_dump.report.tables import print_text, render_table
+from keras_npu_dump.sizes import human_bytes, plural
 
 MAX_EXECUTIONS = 40
 GREPPED = re.compile("loss|step|time|fps|accuracy", re.IGNORECASE)

@@ -3,7 +3,7 @@ import sys
 import time
 from typing import Any, Optional
 
-from keras_npu_dump.report.sizes import human_bytes
+from keras_npu_dump.sizes import human_bytes
 
 _PATIENCE = 2.0
 _EVERY = 0.2

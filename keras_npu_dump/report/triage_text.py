@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from keras_npu_dump.analysis.suspects import REASONS
-from keras_npu_dump.report.sizes import human_bytes, plural
 from keras_npu_dump.report.tables import print_text
+from keras_npu_dump.sizes import human_bytes, plural
 
 STYLES = (("suspect", "bold red"), ("healthy", "green"))
 _SHOWN = 4

@@ -117,9 +117,6 @@ def interrupted_at_end():
 
 def run_eagerly():
     fit(net(run_eagerly=True), epochs=1)
-
-
-def functions_run_eagerly():
     tf.config.run_functions_eagerly(True)
     fit(net(), epochs=1)
 

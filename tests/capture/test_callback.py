@@ -15,9 +15,23 @@ from tests.conftest import run_command
 SCRIPT = pathlib.Path(__file__).with_name("fit_scenarios.py")
 
 
-def train(scenario, folder, steps="all", check=True):
-    """Runs a scenario; returns (journal by event, data_index of each training graph, stderr)."""
-    done = run_command([sys.executable, str(SCRIPT), scenario, steps], folder, check=check)
+_DONE = {}
+
+
+@pytest.fixture
+def train(tmp_path_factory):
+    """Runs a scenario, each once: (journal by event, data_index of each training graph,
+    stderr, folder)."""
+    def run(scenario, steps="all", check=True):
+        if (scenario, steps) not in _DONE:
+            folder = tmp_path_factory.mktemp(scenario)
+            done = run_command([sys.executable, str(SCRIPT), scenario, steps], folder, check=check)
+            _DONE[scenario, steps] = read(folder) + (done.stderr, folder)
+        return _DONE[scenario, steps]
+    return run
+
+
+def read(folder):
     journal = collections.defaultdict(list)
     for path in folder.glob("d/runs/*/iterations.jsonl"):
         for line in path.read_text().splitlines():
@@ -28,7 +42,7 @@ def train(scenario, folder, steps="all", check=True):
         folders[(path.parent.name, int(path.name))] = sorted(
             int(child.name) for child in path.iterdir() if child.name.isdigit())
     by_model_id = [folders[key] for key in sorted(folders, key=lambda key: key[1])]
-    return journal, by_model_id, done.stderr
+    return journal, by_model_id
 
 
 def indices(journal, section=0):
@@ -40,8 +54,8 @@ def iteration(journal, data_index, section=0):
             if entry["data_index"] == data_index and entry["section"] == section]
 
 
-def test_counting_goes_on_across_epochs_and_fits_and_validation(tmp_path):
-    journal, folders, stderr = train("two_fits_with_validation", tmp_path, "0|5|8|13|23|30")
+def test_counting_goes_on_across_epochs_and_fits_and_validation(train):
+    journal, folders, stderr, _ = train("two_fits_with_validation", "0|5|8|13|23|30")
     assert folders == [[0, 5, 8, 13, 23]]
     assert indices(journal) == [0, 5, 8, 13, 23]
     assert iteration(journal, 8) == [(0, 1, 2)]
@@ -53,39 +67,39 @@ def test_counting_goes_on_across_epochs_and_fits_and_validation(tmp_path):
     assert "data_index 23" not in stderr
 
 
-def test_the_journal_knows_the_name_and_operators_of_the_graph(tmp_path):
-    journal, _, _ = train("two_callbacks", tmp_path, "0")
+def test_the_journal_knows_the_name_and_operators_of_the_graph(train):
+    journal, _, _, folder = train("two_callbacks", "0")
     graph, = journal["graph"]
-    names = [path.name for path in tmp_path.glob("d/2*/0/*train_function*")]
+    names = [path.name for path in folder.glob("d/2*/0/*train_function*")]
     assert names == [graph["name"]]
     assert any(name.endswith("MatMul") for name in graph["operators"])
-    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    record = json.loads(next(folder.glob("d/runs/*/run.json")).read_text())
     assert record["models"][0]["layers"] == ["dense"]
     assert (record["status"], record["emulated"]) == ("ended", True)
 
 
-def test_compile_starts_again(tmp_path):
-    journal, folders, _ = train("compile_again", tmp_path)
+def test_compile_starts_again(train):
+    journal, folders, _, _ = train("compile_again")
     assert folders == [list(range(6)), list(range(6))]
     assert indices(journal, 0) == indices(journal, 1) == list(range(6))
     assert [entry["reason"] for entry in journal["section"]] == ["start", "compile"]
 
 
-def test_every_model_has_its_own_count(tmp_path):
-    journal, folders, _ = train("two_models", tmp_path)
+def test_every_model_has_its_own_count(train):
+    journal, folders, _, _ = train("two_models")
     assert sorted(map(len, folders)) == [6, 12]
     assert (len(indices(journal, 0)), len(indices(journal, 1))) == (12, 6)
     assert iteration(journal, 6) == [(2, 0, 0)]
 
 
-def test_two_callbacks_in_one_fit_count_once(tmp_path):
-    journal, folders, _ = train("two_callbacks", tmp_path)
+def test_two_callbacks_in_one_fit_count_once(train):
+    journal, folders, _, _ = train("two_callbacks")
     assert folders == [list(range(6))] and indices(journal) == list(range(6))
     assert len(journal["fit"]) == 1
 
 
-def test_a_retraced_function_is_a_graph_of_its_own(tmp_path):
-    journal, folders, _ = train("retrace", tmp_path)
+def test_a_retraced_function_is_a_graph_of_its_own(train):
+    journal, folders, _, _ = train("retrace")
     assert folders == [list(range(4)), list(range(3))]
     corrected = journal["correct"][0]
     assert (corrected["from_section"], corrected["data_index"]) == (0, 4)
@@ -96,66 +110,65 @@ def test_a_retraced_function_is_a_graph_of_its_own(tmp_path):
     assert len(set(names)) == 2
 
 
-def test_steps_per_execution_counts_executions_and_says_so(tmp_path):
-    journal, folders, _ = train("steps_per_execution", tmp_path)
+def test_steps_per_execution_counts_executions_and_says_so(train):
+    journal, folders, _, _ = train("steps_per_execution")
     assert folders == [list(range(6))] and indices(journal) == list(range(6))
     assert iteration(journal, 4) == [(0, 1, 2)]
     assert all("steps_per_execution=2" in entry["uncertain"] for entry in journal["execution"])
 
 
-def test_a_dataset_of_unknown_size_is_marked_after_its_first_end(tmp_path):
-    journal, _, _ = train("dataset_of_unknown_size", tmp_path)
+def test_a_dataset_of_unknown_size_is_marked_after_its_first_end(train):
+    journal, _, _, _ = train("dataset_of_unknown_size")
     marks = {entry["data_index"]: entry["uncertain"] for entry in journal["execution"]}
     assert marks[0] is marks[1] is marks[2] is None
     assert "unknown size" in marks[5]
 
 
-def test_an_interruption_inside_another_callback_is_marked(tmp_path):
-    journal, folders, _ = train("interrupted", tmp_path)
+def test_an_interruption_inside_another_callback_is_marked(train):
+    journal, folders, _, _ = train("interrupted")
     assert folders == [list(range(8))]
     marks = {entry["data_index"]: entry["uncertain"] for entry in journal["execution"]}
     assert marks[1] is None and "interrupted" in marks[5]
 
 
-def test_an_interruption_before_the_batch_ran_is_seen_by_the_optimizers_count(tmp_path):
-    journal, _, _ = train("interrupted", tmp_path)
+def test_an_interruption_before_the_batch_ran_is_seen_by_the_optimizers_count(train):
+    journal, _, _, _ = train("interrupted")
     # The batch that another callback stopped at its begin, the third, never ran.
     assert iteration(journal, 2)[-1] == (1, 0, 0)
     assert journal["count"][-1]["count"] == 8
 
 
-def test_interrupted_after_the_batch_ran_it_counts(tmp_path):
-    journal, folders, _ = train("interrupted_at_end", tmp_path)
+def test_interrupted_after_the_batch_ran_it_counts(train):
+    journal, folders, _, _ = train("interrupted_at_end")
     assert folders == [list(range(9))]
     assert iteration(journal, 3)[-1] == (1, 0, 0)
     assert journal["count"][-1]["count"] == 9
 
 
-@pytest.mark.parametrize("scenario", ["run_eagerly", "functions_run_eagerly"])
-def test_run_eagerly_is_told_and_counts_nothing(tmp_path, scenario):
-    journal, folders, stderr = train(scenario, tmp_path)
+def test_run_eagerly_is_told_and_counts_nothing(train):
+    journal, folders, stderr, _ = train("run_eagerly")
     assert folders == [] and not journal["execution"]
-    assert "run_eagerly=True" in stderr
+    assert stderr.count("run_eagerly=True") == 2  # of the model, and of all functions
 
 
-def test_a_fit_that_ends_before_the_wanted_iteration_is_told_when_it_begins(tmp_path):
-    _, folders, stderr = train("two_models", tmp_path, "10")
+def test_a_fit_that_ends_before_the_wanted_iteration_is_told_when_it_begins(train):
+    _, folders, stderr, _ = train("two_models", "10")
     assert [10] in folders
     # Both first fits are too short; the second of the first model is not.
     assert stderr.count("executions 0 to 5, and data_index 10 is the next") == 2
 
 
-def test_a_killed_process_leaves_whole_lines(tmp_path):
-    journal, _, _ = train("killed", tmp_path, check=False)
+def test_a_killed_process_leaves_whole_lines(train):
+    journal, _, _, folder = train("killed", check=False)
     assert indices(journal) == [0, 1, 2, 3]
     assert not journal["count"]
-    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    record = json.loads(next(folder.glob("d/runs/*/run.json")).read_text())
     assert (record["status"], record["ended"]) == ("running", None)
 
 
 @pytest.mark.parametrize("path", ["run.json", "iterations.jsonl"])
-def test_records_are_readable_by_their_owner_only(tmp_path, path):
-    train("two_callbacks", tmp_path, "0")
-    file = next(tmp_path.glob("d/runs/*/" + path))
+def test_records_are_readable_by_their_owner_only(train, path):
+    folder = train("two_callbacks", "0")[-1]
+    file = next(folder.glob("d/runs/*/" + path))
     assert file.stat().st_mode & 0o077 == 0
     assert file.parent.stat().st_mode & 0o077 == 0

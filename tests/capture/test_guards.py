@@ -26,7 +26,7 @@ def mountinfo(tmp_path):
 
 
 @pytest.mark.parametrize("path, place", [
-    ("/work/x", ("/", "overlay")), ("/data", ("/data", "ext4")), ("/data/x/y", ("/data", "ext4")),
+    ("/home/x", ("/", "overlay")), ("/data", ("/data", "ext4")), ("/data/x/y", ("/data", "ext4")),
     ("/database", ("/", "overlay")), ("/data two/x", ("/data two", "nfs4")),
     ("/dev/shm/x", ("/dev/shm", "tmpfs")), ("/late/x", ("/late", "xfs"))])
 def test_the_mount_that_holds_a_folder(mountinfo, path, place):

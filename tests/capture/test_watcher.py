@@ -106,8 +106,8 @@ def test_it_tells_what_has_come_and_what_will(tmp_path, monkeypatch, caplog):
     folder = put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=2000)
     watched = Watched(monkeypatch, caplog, wanted(tmp_path), more=3)
     text = watched.said()
-    assert "data_index 5, 1 files, 2 KB, in %s" % folder in text
-    assert "3 more to come, about 6 KB" in text
+    assert "data_index 5, 1 files, 2.0 KB, in %s" % folder in text
+    assert "3 more to come, about 6.0 KB" in text
 
 
 def test_a_file_that_still_grows_is_waited_for(tmp_path, monkeypatch, caplog):
@@ -129,7 +129,7 @@ def test_more_than_the_disk_holds_is_told(tmp_path, monkeypatch, caplog):
     put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=2000)
     monkeypatch.setattr(watcher.guards, "free_bytes", lambda path: 5000)
     text = Watched(monkeypatch, caplog, wanted(tmp_path), more=3).said()
-    assert "about 6 KB, and only 5 KB are free" in text and "dump_layer" in text
+    assert "about 6.0 KB, and only 5.0 KB are free" in text and "dump_layer" in text
 
 
 def test_nothing_there_is_told_after_patience_and_two_more_executions(

@@ -254,8 +254,8 @@ def test_a_training_that_works(tmp_path):
     assert not found.observations
 
 
-def test_weights_that_learn_large_numbers_are_odd_only(tmp_path):
-    """From one to a hundred thousand, and there they stay."""
+def _prices(tmp_path, sizes):
+    """A bias that learns; its size before and after each update."""
     ops = [op("x", "Data"), op("price/bias", "Variable"),
            op("price/BiasAdd", "BiasAdd", ["x:0", "price/bias:0"]),
            op("gradient_tape/price/BiasAddGrad", "BiasAddGrad", ["price/BiasAdd:0"]),
@@ -263,16 +263,32 @@ def test_weights_that_learn_large_numbers_are_odd_only(tmp_path):
               ["price/bias:0", "", "gradient_tape/price/BiasAddGrad:0"])]
     job = Job(tmp_path, ops)
     x = spread(4)
-    sizes = [1.0, 3e4, 8e4, 9.6e4, 9.9e4, 1e5]
     for number, (before, after) in enumerate(zip(sizes, sizes[1:])):
         w, new = np.full(4, before, np.float32), np.full(4, after, np.float32)
+        gradient = np.full(4, -after, np.float32)
         job.execution(number, {
             "price/BiasAdd": ([x, w], [x + w]),
-            "gradient_tape/price/BiasAddGrad": ([x], [w - new]),
-            "SGD/update": ([w, tensor.Value(np.float32(1)), w - new], [new])})
-    found = triage(tmp_path, write=False)
-    assert not [one for one in found.suspects if one.confidence == "high"]
-    assert not [one for one in found.suspects if one.op == "SGD/update"]
+            "gradient_tape/price/BiasAddGrad": ([x], [gradient]),
+            "SGD/update": ([w, tensor.Value(np.float32(1)), gradient], [new])})
+    return triage(tmp_path, write=False)
+
+
+def test_weights_that_learn_large_numbers_are_odd_only(tmp_path):
+    """From one to a hundred thousand, and there they stay."""
+    found = _prices(tmp_path, [1.0, 50, 2e3, 3e4, 9e4, 9.9e4, 1e5])
+    assert found.verdict == "healthy", found.suspects
+    assert [(one.op, one.step) for one in found.observations] == [("SGD/update", 0)]
+
+
+@pytest.mark.parametrize("sizes, told", [
+    ([1.0, 5e3, 5.1e3, 5.2e3], "medium"),               # all of it in one update
+    ([1.0, 20, 400, 8e3, 1.6e5], "medium"),             # and growing still
+    ([1.0, 20, 400, 8e3, 1.6e5, 3.2e6], "high"),
+    ([1.0, 20, 400, np.inf, np.inf], "high")])
+def test_weights_that_diverge(tmp_path, sizes, told):
+    first = _prices(tmp_path, sizes).suspects[0]
+    assert (first.op, first.reason, first.step) == ("SGD/update", "jump", 0)
+    assert first.confidence == told
 
 
 # --- what makes the answer true

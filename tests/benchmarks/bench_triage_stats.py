@@ -1,123 +1,83 @@
 """How long does triage take over the statistics of a whole job?
 
-    python -m tests.benchmarks.bench_triage_stats [--ranks 8] [--steps 10] [--operators 5000]
-        [--runs 5] [--folder DIR]
+    python -m tests.benchmarks.bench_triage_stats [--small] [--rounds 5]
 
 A healthy job of 8 ranks x 10 executions x 5,000 operators is 400,000 csv files of two
-inputs and an output each. Peers on the same tree, in turn: `find -print0 | xargs -0 cat |
-wc -c`, which opens and reads everything, and `grep -rlE zzzz`, which does so in C. Goals:
-triage in at most the time of the first, at most 4 times that of the second, below 300 MB.
-Two forms: without a manifest (pairing included) and with the one that collect wrote.
-All times are of whole processes, interpreter start included. CI runs a tenth of a tenth:
-`--ranks 2 --steps 2 --operators 2000 --runs 3`.
+inputs and an output each (165 MB; in memory where the machine has that). Peers on the same
+tree, in turn: `find -print0 | xargs -0 cat | wc -c`, which opens and reads everything, and
+`grep -rlE zzzz`, which does so in C. Goals: triage in at most the time of the first, at most
+4 times that of the second, below 300 MB. Two forms: without a manifest, so that pairing is
+included, and with the one that collect wrote. All times are of whole commands; --small, a
+tenth, leaves out the start of the interpreter, which is then a third of it.
 """
 import argparse
 import json
 import os
-import resource
-import shutil
-import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 from keras_npu_dump.formats import graph, graph_writer, names
 from keras_npu_dump.formats.stats import HEADER
-from tests.conftest import ROOT
+from tests.benchmarks import bench_formats_common as bench
 
 GRAPH = "__inference_train_function_77"
 TYPES = ("MatMul", "AddV2", "Relu", "Mul", "Cast")
 ROW = "%s,%d,8192,DT_FLOAT,ND,32x64,%s,2048,0,0,0\n"
+PEAK_MB = 300
+TRIAGE = """
+import resource, sys
+from keras_npu_dump.analysis.triage import triage
+found = triage(sys.argv[1], write=False)
+assert found.verdict == "healthy", found.suspects
+assert found.checked["files"] == int(sys.argv[2])
+with open(sys.argv[3], "w") as stream:
+    stream.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+"""
 
 
 def main(argv=None):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--ranks", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--operators", type=int, default=5000)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--folder", default=None, help="where the tree is made; memory or disk")
+    parser.add_argument("--small", action="store_true", help="the shape for CI")
+    parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args(argv)
-    folder = tempfile.mkdtemp(prefix="bench_triage_", dir=args.folder)
-    try:
-        tree = os.path.join(folder, "dump")
-        files = write_job(tree, args.ranks, args.steps, args.operators)
-        result = measure(tree, args.runs)
-    finally:
-        shutil.rmtree(folder)
-    result["files"] = files
-    print(json.dumps(result, indent=1))
-    return result
+    ranks, steps, operators = (2, 4, 5000) if args.small else (8, 10, 5000)
+    with bench.scratch() as scratch:
+        tree = os.path.join(scratch, "dump")
+        files = write_job(tree, ranks, steps, operators)
+        said = os.path.join(scratch, "peak")
 
+        def triage():
+            bench.command(sys.executable, "-c", TRIAGE, tree, files, said)
 
-def measure(tree, runs):
-    """Medians of seconds, each peer and each form once per round."""
-    commands = {
-        "cat": ["sh", "-c", "find '%s' -type f -print0 | xargs -0 cat | wc -c" % tree],
-        "grep": ["grep", "-rlE", "zzzz", tree],
-        "triage": triage_command(tree),
-    }
-    seconds = {name: [] for name in list(commands) + ["triage_with_manifest"]}
-    cpu = {name: [] for name in seconds}
-    memory = 0.0
-    for command in commands.values():
-        run(command)  # fills the page cache
-    for _ in range(runs):
-        for name, command in commands.items():
-            wall, used, _ = run(command)
-            seconds[name].append(wall)
-            cpu[name].append(used)
-        manifest = os.path.join(tree, "manifest.json")
-        python("from keras_npu_dump import collect; collect(%r, budget=0)" % tree)
-        wall, used, peak = run(commands["triage"])
-        memory = max(memory, peak)
-        seconds["triage_with_manifest"].append(wall)
-        cpu["triage_with_manifest"].append(used)
-        os.remove(manifest)
-    _, _, peak = run(commands["triage"])
-    median = {name: statistics.median(values) for name, values in seconds.items()}
-    return {
-        "seconds": {name: round(value, 3) for name, value in median.items()},
-        "cpu_seconds": {name: round(statistics.median(values), 3) for name, values in cpu.items()},
-        "triage_over_cat": round(median["triage"] / median["cat"], 3),
-        "triage_over_grep": round(median["triage"] / median["grep"], 3),
-        "with_manifest_over_grep": round(median["triage_with_manifest"] / median["grep"], 3),
-        "peak_mb": round(max(memory, peak), 1),
-    }
+        def in_process():
+            from keras_npu_dump.analysis.triage import triage as look
+            assert look(tree, write=False).checked["files"] == files
 
+        def cat():
+            bench.command("sh", "-c", "find '%s' -type f -print0 | xargs -0 cat | wc -c" % tree)
 
-def triage_command(tree):
-    return [sys.executable, "-c",
-            "import resource, sys\n"
-            "from keras_npu_dump.analysis.triage import triage\n"
-            "found = triage(%r, write=False)\n"
-            "assert found.verdict == 'healthy', found.suspects\n"
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)" % tree]
+        def grep():
+            # Nothing is found, which is status 1.
+            bench.command("sh", "-c", "grep -rlE zzzz '%s' || test $? = 1" % tree)
 
-
-def python(code):
-    return run([sys.executable, "-c", code])
-
-
-def run(command):
-    """(seconds, seconds of CPU, peak MB if the command prints its maxrss)"""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started = time.perf_counter()
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True)
-    wall = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(done.stderr)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    peak = 0.0
-    if command[0] == sys.executable:
-        if done.returncode:
-            raise RuntimeError(done.stderr)
-        peak = int(done.stdout or 0) / 1024.0 if done.stdout.strip().isdigit() else 0.0
-    return wall, used, peak
+        table = bench.Table("statistics of %d ranks x %d executions x %d operators" % (
+            ranks, steps, operators))
+        mine = in_process if args.small else triage
+        scale = 1.5 if args.small else 1  # pairing and graphs weigh more
+        for form in ("no manifest", "manifest"):
+            table.compare("triage (%s) : cat" % form, mine, cat, at_most=1, rounds=args.rounds)
+            table.compare("triage (%s) : grep" % form, mine, grep, at_most=4 * scale,
+                          rounds=args.rounds)
+            if form == "no manifest":
+                bench.command(sys.executable, "-c", "from keras_npu_dump import collect;"
+                              "collect(%r, budget=0)" % tree)
+        triage()
+        with open(said) as stream:
+            peak = int(stream.read())
+        print("peak memory %d MB, goal: below %d" % (peak, PEAK_MB))
+        if peak >= PEAK_MB:
+            table.failed.append("memory")
+        return table.end()
 
 
 def write_job(root, ranks, steps, operators):
@@ -199,4 +159,4 @@ def write_records(root, rank, ranks, pid, started, steps):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -106,6 +106,12 @@ def main(argv=None):
         assert len(os.listdir(theirs)) == 2 * count
         table.compare("triage, as a command", as_command, recipe, faster=10 * scale,
                       rounds=args.rounds, before=clear)
+        # As after a run, which writes its manifest.
+        bench.ours("collect", dump_path)
+        table.compare("the same with a manifest, in process", in_process, recipe,
+                      faster=20 * scale, rounds=args.rounds, before=clear)
+        table.compare("the same with a manifest, as a command", as_command, recipe,
+                      faster=10 * scale, rounds=args.rounds, before=clear)
         return table.end()
 
 

@@ -8,8 +8,8 @@ from typing import Iterable, List, Optional, Sequence, Set, Tuple
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Unit
 from keras_npu_dump.collect.pairing import Paired
-from keras_npu_dump.collect.problems import INFO, Problems
-from keras_npu_dump.collect.records import Run, Section, parse_steps
+from keras_npu_dump.collect.problems import INFO, WARNING, Problems
+from keras_npu_dump.collect.records import Execution, Run, Section, parse_steps
 from keras_npu_dump.collect.sessions import Session
 from keras_npu_dump.steps import StepSet
 
@@ -63,11 +63,18 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
             for index in gone[:_MANY]:
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
                              "%s" % (index, name, cause), hint=hint, path=where,
-                             severity=INFO if run.alive else None)
+                             severity=INFO if run.alive
+                             else WARNING if _in_doubt(section.executions[index]) else None)
     if session is None and any(section.executions for section in run.sections):
         cause, hint = _cause(run, None, None, graphs, faulty, wrong_layers)
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause), hint=hint, path=run.folder)
+
+
+def _in_doubt(execution: Execution) -> bool:
+    """Whether the journal itself doubts the index; several batches in one are no doubt."""
+    marks = (execution.uncertain or "").split("; ")
+    return any(mark and not mark.startswith("steps_per_execution") for mark in marks)
 
 
 def _uncounted(run: Run, asked: StepSet, trained: Sequence[Paired], problems: Problems) -> None:

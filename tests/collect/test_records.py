@@ -172,6 +172,22 @@ def test_a_range_of_a_million_steps_that_never_came_is_told_briefly(tmp_path):
     assert len(told) <= 21
 
 
+@pytest.mark.parametrize("mark, severity", [
+    (None, "error"), ("steps_per_execution=2: that many batches from here", "error"),
+    ("an earlier fit was interrupted in a batch that may have run or not", "warning")])
+def test_a_missing_step_that_the_journal_doubts_is_no_error(tmp_path, mark, severity):
+    making.plain_job(tmp_path)
+    journal = tmp_path / "runs/run/iterations.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    lines.insert(-1, {"event": "execution", "section": 0, "data_index": 3, "fit": 0, "epoch": 0,
+                      "batch": 3, "uncertain": mark})
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    record = tmp_path / "runs/run/run.json"
+    record.write_text(record.read_text().replace('"0|5"', '"0|3|5"'))
+    told = [one for one in collect(str(tmp_path)).problems if one.code == "step-missing"]
+    assert [one.severity for one in told] == [severity]
+
+
 def test_steps_that_were_not_asked_for(tmp_path):
     making.plain_job(tmp_path)
     making.steps(tmp_path, making.train_ops(), (3,))

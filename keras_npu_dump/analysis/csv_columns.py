@@ -133,9 +133,11 @@ class _Cells:
         starts, ends = self._span(column)
         length = ends - starts
         mark = self._word(starts, length)
-        if len(mark) and int(length.max()) > _WORD:
+        if not len(mark):
+            return np.zeros(0, np.int16)
+        if int(length.max()) > _WORD:
             mark = mark * np.uint64(1099511628211) + self._word(starts, length, 1)
-        if len(mark) and (mark == mark[0]).all():
+        if (mark == mark[0]).all():
             first, inverse = np.zeros(1, np.int64), np.zeros(len(mark), np.int64)
         else:
             order = np.argsort(mark, kind="stable")

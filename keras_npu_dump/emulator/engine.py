@@ -141,16 +141,26 @@ class Engine:
         dumped = self._indices(graph, index)
         if not dumped and not graph.random:
             return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
-        assert graph.plan is not None
         with self._lock:
-            if graph.twin is None:
-                with call.own_work():
-                    graph.twin = Twin(call.context, graph.plan.root, graph.plan, graph.random)
+            if graph.twin is None and graph.plan is not None:
+                self._make_twin(graph, graph.plan, call)
+        if graph.twin is None or graph.plan is None:
+            return call.plain()
         outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
             with call.own_work():
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
+
+    def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
+        try:
+            with call.own_work():
+                graph.twin = Twin(call.context, plan.root, plan, graph.random)
+        except Exception as error:  # pylint: disable=broad-except
+            # A function that TensorFlow does not take in its instrumented form still trains.
+            messages.warning("emulator: graph %s cannot be read out, and nothing of it is dumped"
+                             " (%s).", graph.name, error)
+            graph.plan, graph.random = None, False
 
     def _met_end(self, graph: Graph, index: int) -> None:
         """The data ended inside this execution: whether it counts differs."""

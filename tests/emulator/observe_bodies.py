@@ -136,6 +136,21 @@ def _definition(tf, function, *args):
         name.decode() if isinstance(name, bytes) else name)
 
 
+def unreadable(folder):
+    """A function that cannot be instrumented: TensorFlow refuses its twin."""
+    _, tf = _opened(folder, dump_step="0-9")
+    from keras_npu_dump.emulator import engine
+
+    def refuse(*args):
+        raise ValueError("refused")
+
+    engine.Twin = refuse
+    step = tf.function(lambda x: x * 2.0)
+    results = [float(step(tf.constant(1.0))) for _ in range(3)]
+    return {"results": results, "count": [graph.count for graph in _engine().order],
+            "name": _engine().order[0].name}
+
+
 def threads(folder):
     """One function called by several threads at once."""
     import threading

@@ -74,6 +74,13 @@ def test_control_flow_of_tf1_is_reported_and_not_dumped(observe):
     assert {"Switch", "Merge"} <= {op.type for op in seen.build_files()[name][0].ops}
 
 
+def test_a_function_that_cannot_be_instrumented_still_trains_and_is_reported(observe):
+    seen = observe("unreadable")
+    assert seen.result["results"] == [2.0] * 3 and seen.result["count"] == [3]
+    assert seen.stderr.count("cannot be read out") == 1
+    assert not seen.steps(seen.result["name"])
+
+
 def test_forward_and_backward_of_a_tape_outside_are_graphs_of_their_own(observe):
     counts = observe("functions").result["counts"]
     assert [count for name, count in counts.items() if "forward" in name] == [3]

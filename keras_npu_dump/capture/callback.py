@@ -109,7 +109,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
                                          self._known_model, self._known_params))
         self._outer = [one for one in self._outer if one.caller.holds(caller)]
         self._caller, self._fit, self._loop, self._mute = caller, None, None, False
-        self._known_model, self._known_params = self.model, self.params
+        # Keras 2 gives a callback no `params` before it is told of some.
+        self._known_model, self._known_params = self.model, getattr(self, "params", None)
         function = train_function.of_model(self.model)
         if function is None:
             # No fit(): a script calls the hooks by hand, perhaps without a model.
@@ -120,7 +121,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
                 "run_eagerly=True: no training graph is executed on the device, so there is"
                 " nothing to dump and nothing to count for %s.", self.model.name)
         else:
-            self._fit = begin_fit(self._capture, self, self.model, self.params, caller)
+            self._fit = begin_fit(self._capture, self, self.model, self._known_params, caller)
             self._mute = self._fit is None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:

@@ -3,6 +3,17 @@
     from keras_npu_dump import emulator
     emulator.install()
     import npu_device            # the stand-in
+
+The user's TensorFlow step runs on the CPU or GPU. Training is equal bit for bit with and
+without dump, between two emulated runs or beside a plain TensorFlow run with the same two
+settings: Grappler's meta optimizer off (`as_default()` sees to it) and
+TF_ENABLE_ONEDNN_OPTS=0 from before TensorFlow is imported (`install()` sees to it, where
+it comes first). Against TensorFlow's defaults the last bits may differ.
+
+Not emulated: GE's lowering and fusion (operator types stay TensorFlow's), distribution over
+several workers, functions inside `tf.data`, Switch/Merge control flow, XLA, string and
+ragged values beyond their parts. `run_eagerly` leaves no training graph, as on the device.
+Tried on TensorFlow 2.6.5 and on the newest release. docs/emulator.md has the whole list.
 """
 from __future__ import annotations
 

@@ -126,6 +126,7 @@ def functions(folder):
 
     seen["v1"] = [_number(switched(x)) for _ in range(3)]
     seen["counts"] = {graph.name: graph.count for graph in _engine().order}
+    seen["onednn"] = not tf.__version__.startswith("2.6.")
     return seen
 
 
@@ -164,6 +165,30 @@ def threads(folder):
     for worker in workers:
         worker.join()
     return [[graph.name, graph.count] for graph in _engine().order]
+
+
+def iterators(folder):
+    """How many dp_init graphs each way of feeding a model makes."""
+    from tests.emulator import nets, observe
+    _, tf = observe.opened()
+    seen = {"version": tf.__version__}
+    model = nets.compiled(tf, nets.small_dense(tf))
+    x, y = nets.arrays(24, 6), nets.labels(24)
+
+    def count(name, action):
+        before = len(_engine().small)
+        action()
+        seen[name] = sum(graph[0].startswith("dp_init") for graph in _engine().small[before:])
+
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    count("numpy", lambda: model.fit(x, y, batch_size=8, epochs=3, verbose=0))
+    count("tf.data", lambda: model.fit(data, epochs=3, verbose=0))
+    count("validation", lambda: model.fit(x, y, batch_size=8, epochs=3, verbose=0,
+                                          validation_data=(x, y)))
+    count("train_on_batch", lambda: [model.train_on_batch(x, y) for _ in range(2)])
+    count("predict", lambda: model.predict(x, verbose=0))
+    count("for", lambda: [batch for batch in data])
+    return seen
 
 
 def callbacks(folder):

@@ -16,6 +16,12 @@ def test_results_are_bit_equal_with_and_without_dump(observe, what):
         assert with_dump.result[key] == without.result[key], key
 
 
+def test_onednn_that_was_on_when_tensorflow_was_imported_is_said(observe):
+    # This script imports TensorFlow before the emulator; 2.6 has oneDNN off by itself.
+    seen = observe("functions")
+    assert ("oneDNN" in seen.stderr.replace("oneDNN custom", "")) is seen.result["onednn"]
+
+
 def test_only_the_branch_taken_leaves_files(observe):
     found = step_of(observe("bodies"), "branch")
     assert any("taken" in name for name in found)

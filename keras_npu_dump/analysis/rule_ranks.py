@@ -7,6 +7,10 @@ the ranks were fed the very same batches in an earlier execution, or most of
 them are in this one (chance makes no two batches equal), a rank that is fed
 another is the one to look at.
 
+Without any collective in the graph the ranks may be trainings of their own: weights
+that differ from the start are then told with low confidence, weights that part
+later with medium.
+
 Values are compared as the statistics give them, to the digit: ranks that apply
 equal sums to equal weights stay equal bit by bit.
 """
@@ -18,7 +22,7 @@ import numpy as np
 
 from keras_npu_dump.analysis.operators import Operators
 from keras_npu_dump.analysis.series import Series
-from keras_npu_dump.analysis.suspects import HIGH, MEDIUM, Suspect, make_suspect
+from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect, make_suspect
 from keras_npu_dump.analysis.weights import find_weights
 
 _SAME_TO_ALL = ("HcomAllReduce", "HcomBroadcast", "HcomAllGather")
@@ -168,13 +172,15 @@ def _first_difference(group: Sequence[Series], numbers: Tuple[int, ...], rows: _
         message = "%s differs between the ranks %s" % (what, _ranks(group, range(len(group))))
     if shared and table.is_data(position):
         message += "; all ranks were fed alike before"
-    size = group[0].pair.manifest.runs
-    parallel = any(name.startswith("Hcom") for name in table.types) or len(size) > 1
+    confidence = HIGH
+    if not shared and not any(name.startswith("Hcom") for name in table.types):
+        # Perhaps they are trainings of their own; or somebody forgot the collective.
+        confidence = MEDIUM if number or table.is_update(position) else LOW
+        message += "; the graph has no collective that would keep the ranks equal"
     affected = set(rows.op[rows.differs.any(axis=0)].tolist()) - {position}
     local = series.operators.by_name(table.names[position])
     suspect = make_suspect(series, number, position if local is None else local,
-                           "ranks-disagree", message, HIGH if parallel else MEDIUM,
-                           len(affected) if shared else 0)
+                           "ranks-disagree", message, confidence, len(affected) if shared else 0)
     suspect.ranks = [group[one].pair.rank_key for one in odd] if majority else [
         one.pair.rank_key for one in group]
     return suspect

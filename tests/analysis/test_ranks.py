@@ -134,6 +134,30 @@ def test_weights_that_were_not_broadcast(tmp_path):
     assert "dense/kernel" in first.message and "differs between the ranks 0, 1, 2" in first.message
 
 
+@pytest.mark.parametrize("same_start, told", [(True, "medium"), (False, "low")])
+def test_ranks_without_a_collective(tmp_path, same_start, told):
+    """Trainings of their own differ from the start; a forgotten collective parts them."""
+    for rank in range(3):
+        ops = [op("x", "IteratorGetNext"), op("kernel", "Variable"),
+               op("MatMul", "MatMul", ["x:0", "kernel:0"]),
+               op("gradient_tape/MatMul", "MatMul", ["x:0", "MatMul:0"]),
+               op("SGD/update", "ResourceApplyGradientDescent",
+                  ["kernel:0", "", "gradient_tape/MatMul:0"])]
+        job = Job(tmp_path, ops, rank=rank)
+        w = spread(seed=1 if same_start else 40 + rank)
+        for number in range(2):
+            x = spread(seed=10 * rank + number)
+            job.execution(number, {
+                "x": ([], [x]), "MatMul": ([x, w], [x * w]),
+                "gradient_tape/MatMul": ([x, x * w], [x]),
+                "SGD/update": ([w, tensor.Value(np.float32(0.1)), x], [w - 0.1 * x])})
+            w = w - 0.1 * x
+    found = triage(tmp_path, write=False)
+    one, = found.suspects if told == "medium" else found.observations
+    assert (one.reason, one.step, one.confidence) == ("ranks-disagree", 0, told)
+    assert "no collective" in one.message
+
+
 def test_nan_from_one_rank_reaches_all(tmp_path):
     """The others get it through the sum; the rank whose gradient it was is named."""
     bad = spread(seed=3)

@@ -94,7 +94,9 @@ def _until(series: Series, path: _Path, number: int) -> Optional[int]:
         if path.bad[place] or path.after[place] >= SURELY_DIVERGED * base:
             last = place
             break
-    return series.steps[last].data_index
+    first, until = series.steps[number].data_index, series.steps[last].data_index
+    # Dumped executions may lie far apart; the next ones are as telling.
+    return until if first is None or until is None else min(until, first + _SEEN)
 
 
 def _confidence(path: _Path, number: int, growth: float, total: float) -> str:

@@ -27,8 +27,8 @@ def find_weights(table: Operators) -> List[Weight]:
     """Weights of a training graph, in the order of their updates.
 
     Told by what feeds the update, not by names: moving averages and metrics
-    come from the forward pass, the optimizer's own variables are read by nothing
-    but updates.
+    come from the forward pass, and the optimizer's own variables are read by
+    nothing that a gradient depends on.
     """
     if "weights" not in table.memo:
         table.memo["weights"] = _weights(table)
@@ -38,6 +38,7 @@ def find_weights(table: Operators) -> List[Weight]:
 def _weights(table: Operators) -> List[Weight]:
     gradients = table.gradients
     from_gradients = table.reach(gradients)
+    to_gradients = table.reach(gradients, forward=False)
     found: Dict[int, Weight] = {}
     for position in range(table.known):
         if not table.is_update(position) or position not in from_gradients:
@@ -47,7 +48,7 @@ def _weights(table: Operators) -> List[Weight]:
             continue
         readers = []
         for reader in table.consumers[variable]:
-            if reader in from_gradients or reader in gradients or table.is_update(reader):
+            if reader in from_gradients or reader not in to_gradients or table.is_update(reader):
                 continue
             readers += [(reader, slot) for slot, source in enumerate(table.sources[reader])
                         if source is not None and source[0] == variable]

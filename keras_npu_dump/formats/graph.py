@@ -249,7 +249,9 @@ class GraphOp:
             names = self._attrs.get(ORIGINAL_OP_NAMES)
         if names is None:
             return None
-        return [name for name in names if name]
+        if not isinstance(names, (list, tuple)):
+            names = [names]
+        return [name for name in names if name and isinstance(name, str)]
 
     @property
     def origins(self) -> List[str]:

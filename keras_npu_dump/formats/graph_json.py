@@ -9,7 +9,7 @@ their name, wherever they stand.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, Tuple
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import text
@@ -80,7 +80,7 @@ def to_json(message: text.Message, kind: str = "ModelDef") -> Dict[str, Any]:
     for name, value in message:
         if name in DROPPED or value == ELIDED:
             continue
-        field, repeated = schema.get(name, ("?", isinstance(value, list)))
+        field, repeated = schema.get(name, ("?", False))
         if isinstance(value, list):
             item: Any = to_json(value, field)
             if not item:
@@ -89,8 +89,12 @@ def to_json(message: text.Message, kind: str = "ModelDef") -> Dict[str, Any]:
             item = _scalar(value, field)
         if repeated:
             result.setdefault(name, []).append(item)
-        else:
+        elif name in schema or name not in result:
             result[name] = item
+        else:  # a field that is not known, and comes again
+            known = result[name]
+            result[name] = [*known, item] if isinstance(known, list) \
+                else [known, item]
     return result
 
 
@@ -162,8 +166,8 @@ def iter_json(path: Path) -> Iterator[str]:
 
 def _merge(target: Dict[str, Any], source: Dict[str, Any]) -> None:
     for name, value in source.items():
-        if isinstance(value, list):
-            known: List[Any] = target.setdefault(name, [])
+        known = target.get(name)
+        if isinstance(value, list) and isinstance(known, list):
             known.extend(value)
         else:
             target[name] = value

@@ -244,6 +244,19 @@ def test_json_values_are_those_of_atc(path):
         "attr": [{"key": "version", "value": {"s": "1"}}]}
 
 
+def test_fields_that_are_not_known_stay_in_the_json(path):
+    write(path, b'graph {\n  op {\n    new: 1\n    new {\n      a: 2\n    }\n'
+          b'    other {\n      b: "x"\n    }\n  }\n  more: 3\n  more: 4\n}\n')
+    assert graph_json.read_json(path) == {"graph": [{
+        "op": [{"new": [1, {"a": 2}], "other": {"b": "x"}}], "more": 4}]}
+
+
+def test_origins_of_another_kind_are_no_origins(path):
+    write(path, ONNX % ORIGINS.replace(b'strings: "tf/args0"', b"i: 5")
+          .replace(b"STRINGS", b"INT"))
+    assert next(graph_reader.read_graphs(path)).ops[0].origins == []
+
+
 @FAST
 @given(st.lists(graphs.GRAPHS, min_size=1, max_size=3))
 def test_any_graph_becomes_json(path, written):

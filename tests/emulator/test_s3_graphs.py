@@ -130,7 +130,7 @@ def test_fact_3_run_eagerly_leaves_no_training_graph_and_a_sentence(dumped, undu
 @pytest.mark.parametrize("generation, form", [
     ("new", r"__inference_train_function_\d+"),
     ("2022", r"__inference_train_function_\d+_{graph_id}"),
-    ("new,names=tf1", r"ge_default_\d{{14}}_{graph_id}")])
+    ("new,names=tf1,time=two", r"ge_default_\d{{14}}_{graph_id}")])
 def test_fact_3_graph_names_by_generation(observe, generation, form):
     seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
     name = seen.result["ge_name"]

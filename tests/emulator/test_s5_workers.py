@@ -22,7 +22,7 @@ def test_fact_5_time_is_that_of_open_and_local(tmp_path):
 
 
 def test_formats_4_the_second_time_folder_of_the_newest_chips(observe):
-    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN="new,time=two")
+    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN="new,names=tf1,time=two")
     folder = next(iter(seen.steps(seen.result["ge_name"]).values()))
     parts = folder.relative_to(seen.dump_path).parts
     assert len(parts) == 6 and parts[0] == parts[1] and len(parts[0]) == 14

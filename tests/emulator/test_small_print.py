@@ -105,7 +105,7 @@ def test_statistics_are_one_csv_per_operator_with_an_average_between_its_ends(ob
     assert checked > 20
 
 
-@pytest.mark.parametrize("generation, count", [("new", 5), ("new,files=a2", 9)])
+@pytest.mark.parametrize("generation, count", [("new", 5), ("new,files=a2,csv=kernel", 9)])
 def test_file_names_of_the_a2_series_have_four_more_numbers(observe, generation, count):
     seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
     folder = only_step(seen, seen.result["ge_name"])
@@ -114,7 +114,7 @@ def test_file_names_of_the_a2_series_have_four_more_numbers(observe, generation,
 
 
 def test_the_kernel_dialect_of_statistics(observe):
-    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN="new,csv=kernel")
+    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN="new,files=a2,csv=kernel")
     folder = only_step(seen, seen.result["ge_name"])
     text = "".join((folder / file.name).read_text() for file in tree.list_files(str(folder)))
     assert re.search(r"^Output,", text, re.M)

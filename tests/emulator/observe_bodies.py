@@ -187,7 +187,7 @@ def iterators(folder):
                                           validation_data=(x, y)))
     count("train_on_batch", lambda: [model.train_on_batch(x, y) for _ in range(2)])
     count("predict", lambda: model.predict(x, verbose=0))
-    count("for", lambda: [batch for batch in data])
+    count("for", lambda: list(data))
     return seen
 
 

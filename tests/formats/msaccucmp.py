@@ -4,6 +4,7 @@
 allows, so it gets a virtual environment, made once and kept: in the folder
 that KERAS_NPU_DUMP_MSACCUCMP names, else below XDG_CACHE_HOME (or ~/.cache).
 """
+import fcntl
 import glob
 import json
 import os
@@ -32,9 +33,13 @@ def python():
     made = os.path.join(root, "complete")
     interpreter = os.path.join(root, "bin", "python")
     if not os.path.exists(made):
-        _make(root, interpreter)
-        with open(made, "w"):
-            pass
+        os.makedirs(os.path.dirname(root) or ".", exist_ok=True)
+        with open(root + ".lock", "w") as lock:  # tests run in several processes
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(made):
+                _make(root, interpreter)
+                with open(made, "w"):
+                    pass
     return interpreter
 
 

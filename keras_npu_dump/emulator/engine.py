@@ -7,9 +7,10 @@ data_index (GE davinci_model.cc, runtime dump_task.cpp).
 """
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator import (
@@ -148,9 +149,18 @@ class Engine:
             return call.plain()
         outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
-            with call.own_work():
+            with call.own_work(), self.survives(graph):
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
+
+    @contextlib.contextmanager
+    def survives(self, graph: Graph) -> Iterator[None]:
+        """A dump that cannot be written is said; it does not end the training."""
+        try:
+            yield
+        except OSError as error:
+            messages.error("emulator: an execution of %s cannot be dumped: %s", graph.ge_name,
+                           error)
 
     def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
         try:

@@ -134,7 +134,7 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
             build_graph.write(ENGINE.folder, session, graph, functools.partial(
                 small_text.variable_graph, graph.ge_name, op, described))
     if dump and op != "ReadVariableOp":
-        with watch.own_work():
+        with watch.own_work(), ENGINE.survives(graph):
             _dump(graph, op, inputs, before, result)
     return result
 

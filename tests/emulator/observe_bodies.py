@@ -152,6 +152,30 @@ def unreadable(folder):
             "name": _engine().order[0].name}
 
 
+def blocked(folder):
+    """The dump folder cannot be made when the first dump comes."""
+    _, tf = _opened(folder, dump_step="0-9")
+    time_folder = os.path.join(folder, "dump", _engine().session.time_folder)
+    with open(time_folder, "w"):
+        pass
+    step = tf.function(lambda x: x * 2.0)
+    return [float(step(tf.constant(1.0))) for _ in range(3)]
+
+
+def scope(folder):
+    """The device as a scope instead of as the default."""
+    from tests.emulator import observe
+    npu_device, tf = observe.opened(as_default=False, **observe.dump_options(folder))
+    step = tf.function(lambda x: x * 2.0)
+    step(tf.constant(1.0))
+    outside = len(_engine().order)
+    with npu_device.open().scope():
+        step(tf.constant(1.0))
+        step(tf.constant(1.0))
+    step(tf.constant(1.0))
+    return [outside, [[graph.name, graph.count] for graph in _engine().order]]
+
+
 def threads(folder):
     """One function called by several threads at once."""
     import threading

@@ -87,6 +87,18 @@ def test_a_function_that_cannot_be_instrumented_still_trains_and_is_reported(obs
     assert not seen.steps(seen.result["name"])
 
 
+def test_a_dump_that_cannot_be_written_is_said_and_training_goes_on(observe):
+    seen = observe("blocked")
+    assert seen.result == [2.0] * 3
+    assert seen.stderr.count("cannot be dumped") == 3
+
+
+def test_in_a_scope_only_what_runs_inside_runs_on_the_device(observe):
+    outside, ((name, count),) = observe("scope").result
+    assert (outside, count) == (0, 2)
+    assert sorted(observe("scope").steps(name)) == [0, 1]
+
+
 def test_forward_and_backward_of_a_tape_outside_are_graphs_of_their_own(observe):
     counts = observe("functions").result["counts"]
     assert [count for name, count in counts.items() if "forward" in name] == [3]

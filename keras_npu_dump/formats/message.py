@@ -140,7 +140,18 @@ def parse_message(buffer, pos: int, end: int) -> DumpHeader:
     groups: Tuple[List[TensorEntry], ...] = ([], [], [], [])
     inputs, outputs, buffers, spaces = groups
     count = 0
-    for tag, a, b in wire.fields(buffer, pos, end):
+    while pos < end:
+        tag = buffer[pos]
+        if tag in _SHORT and pos + 1 < end and buffer[pos + 1] < 0x80:
+            a = pos + 2
+            b = a + buffer[pos + 1]
+            if b > end:
+                raise wire.WireError("field %d reaches beyond its message"
+                                     % (tag >> 3), pos)
+        else:
+            # long, or not one of the usual fields
+            tag, a, b = next(wire.fields(buffer, pos, end))
+        pos = b
         if tag == 0x1A or tag == 0x22:
             if tag == 0x1A:
                 outputs.append(_tensor(buffer, a, b, "output", len(outputs),
@@ -154,7 +165,8 @@ def parse_message(buffer, pos: int, end: int) -> DumpHeader:
         elif tag == 0x32:
             header.op_name = _text(buffer, a, b)
         elif tag == 0x0A:
-            header.version = _text(buffer, a, b)
+            header.version = "2.0" if buffer[a:b] == b"2.0" \
+                else _text(buffer, a, b)
         elif tag == 0x3A:
             key, value = _attr(buffer, a, b)
             if len(header.attrs) < MAX_ENTRIES:
@@ -171,6 +183,10 @@ def parse_message(buffer, pos: int, end: int) -> DumpHeader:
         header.entries += group
     return header
 
+
+# One-byte tags of numbers and of texts or messages.
+_PLAIN = frozenset(tag for tag in range(8, 0x80) if tag & 7 in (0, 2))
+_SHORT = frozenset((0x0A, 0x1A, 0x22, 0x2A, 0x32, 0x3A, 0x42, 0x4A))
 
 # Field numbers of OpOutput and OpInput, as tags: shape, original_op, data,
 # size, original_shape, sub_format, address.
@@ -190,52 +206,53 @@ def _tensor(buffer, pos: int, end: int, kind: str, index: int,
     shape, original_op, data, size, original_shape, sub_format, address = tags
     while pos < end:
         tag = buffer[pos]
-        if tag & 7 or tag >= 0x80:
-            if tag & 7 != 2 or tag >= 0x80 or pos + 2 > end \
-                    or buffer[pos + 1] >= 0x80:
-                # long, fixed or unknown: the general reader takes one field
-                tag, a, b = next(wire.fields(buffer, pos, end))
-                pos = b
-            else:
-                a = pos + 2
-                pos = b = a + buffer[pos + 1]
-                if b > end:
-                    raise wire.WireError("field %d reaches beyond its message"
-                                         % (tag >> 3), a - 2)
-            if tag == shape:
-                dims = _shape(buffer, a, b)
-                entry.shape = entry.shape + dims if entry.shape else dims
-            elif tag == original_shape:
-                entry.original_shape = _shape(buffer, a, b) or None
-            elif tag == original_op:
-                entry.original_op = _original_op(buffer, a, b)
-            elif tag == data and b > a:
-                entry.offset, entry.size = a, b - a
-            continue
-        if tag < 8:
-            raise wire.WireError("no field has the tag %d" % tag, pos)
-        pos += 1
-        value = shift = 0
-        while True:
-            if pos >= end or shift > 63:
-                raise wire.WireError("a number without an end", pos)
-            byte = buffer[pos]
-            pos += 1
-            if byte < 0x80:
-                value |= byte << shift
-                break
-            value |= (byte & 0x7F) << shift
-            shift += 7
-        if tag == 0x08:
-            entry.data_type = value
-        elif tag == 0x10:
-            entry.format = value
-        elif tag == size:
-            entry.size = value & _MASK64
-        elif tag == address:
-            entry.address = value & _MASK64
-        elif tag == sub_format:
-            entry.sub_format = wire.signed(value & _MASK64)
+        if tag in _PLAIN and pos + 1 < end:
+            value = buffer[pos + 1]
+            pos += 2
+            if value >= 0x80:
+                value &= 0x7F
+                shift = 7
+                while True:
+                    if pos >= end or shift > 63:
+                        raise wire.WireError("a number without an end", pos)
+                    byte = buffer[pos]
+                    pos += 1
+                    if byte < 0x80:
+                        value |= byte << shift
+                        break
+                    value |= (byte & 0x7F) << shift
+                    shift += 7
+                value &= _MASK64
+            if not tag & 7:
+                if tag == 0x08:
+                    entry.data_type = value
+                elif tag == 0x10:
+                    entry.format = value
+                elif tag == size:
+                    entry.size = value
+                elif tag == address:
+                    entry.address = value
+                elif tag == sub_format:
+                    entry.sub_format = wire.signed(value)
+                continue
+            a = pos
+            pos = b = a + value
+            if b > end:
+                raise wire.WireError("field %d claims %d bytes, %d are left"
+                                     % (tag >> 3, value, end - a), a)
+        else:
+            # long, fixed or unknown: the general reader takes one field
+            tag, a, b = next(wire.fields(buffer, pos, end))
+            pos = b
+        if tag == shape:
+            dims = _shape(buffer, a, b)
+            entry.shape = entry.shape + dims if entry.shape else dims
+        elif tag == original_shape:
+            entry.original_shape = _shape(buffer, a, b) or None
+        elif tag == original_op:
+            entry.original_op = _original_op(buffer, a, b)
+        elif tag == data and b > a:
+            entry.offset, entry.size = a, b - a
     return entry
 
 

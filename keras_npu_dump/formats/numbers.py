@@ -47,7 +47,7 @@ def compute_stats(array: np.ndarray) -> Statistics:
     if not count:
         zero = 0.0 if kind == "f" else 0
         return Statistics(zero, zero, 0.0, 0, 0, 0, 0)
-    flat = array.reshape(-1)
+    flat = array if array.ndim == 1 else array.reshape(-1)
     # The ufuncs' own reductions: the methods around them cost as much as a
     # tensor of some thousand elements.
     top = np.maximum.reduce(flat)

@@ -9,13 +9,13 @@ anything in between (`compute_folder_stats`). Both give the same table.
 from __future__ import annotations
 
 import os
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.decode import decode, is_decoded, value_dtype
-from keras_npu_dump.formats.dtypes import dtype_name, format_name
+from keras_npu_dump.formats.dtypes import dtype_name, format_name, numpy_dtype
 from keras_npu_dump.formats.header import Path, header_of, parse_header
 from keras_npu_dump.formats.numbers import compute_stats, stats_of_blocks
 from keras_npu_dump.formats.stats import (
@@ -31,7 +31,8 @@ from keras_npu_dump.formats.tensor_data import blocks_of
 _HEADER = (HEADER + "\n").encode("ascii")
 _FIRST_READ = 1 << 14
 _COLUMNS = 13
-_WHOLE = 1 << 20
+# Larger dump files are not read whole.
+_WHOLE = 1 << 18
 _NO_STATISTICS = (float("nan"),) * 3 + (-1,) * 4
 _MISSING = {"": "nan", "NA": "nan", "-": "nan"}
 
@@ -169,13 +170,12 @@ def compute_folder_stats(folder: Path,
 
 
 def _add_file(table: List[tuple], fd: int, path: str) -> None:
-    size = os.fstat(fd).st_size
-    data = None
-    header = None
-    if size <= _WHOLE:
-        data = os.read(fd, size)
-        header = parse_header(data, len(data), path)
-    if header is None:
+    data: Optional[bytes] = os.read(fd, _WHOLE)
+    size = len(data or b"")
+    if size == _WHOLE:
+        size = os.fstat(fd).st_size
+    header = parse_header(data or b"", size, path)
+    if header is None or size > _WHOLE:
         data = None
         header = header_of(fd, size, path)
     for entry in header.entries:
@@ -187,18 +187,36 @@ def _add_file(table: List[tuple], fd: int, path: str) -> None:
         else:
             continue
         number = entry.data_type
-        start = (io, entry.index, entry.size, dtype_name(number),
-                 format_name(entry.format), entry.shape)
-        if not entry.stored or not is_decoded(number) \
-                or value_dtype(number).kind == "c":
+        known = _TYPES.get(number)
+        if known is None:
+            known = _TYPES[number] = _type(number)
+        name, dtype, counted = known
+        length, offset = entry.size, entry.offset
+        start = (io, entry.index, length, name, format_name(entry.format),
+                 entry.shape)
+        if not entry.stored or not counted:
             table.append(start + _NO_STATISTICS)
-        elif data is not None:
-            table.append(start + compute_stats(decode(
-                memoryview(data)[entry.offset:entry.offset + entry.size],
-                number)))
-        else:
+        elif data is None:
             table.append(start + stats_of_blocks(
                 blocks_of(fd, size, path, entry)))
+        elif dtype is not None:
+            table.append(start + compute_stats(np.frombuffer(
+                data, dtype, length // dtype.itemsize, offset)
+                if length else np.empty(0, dtype)))
+        else:
+            table.append(start + compute_stats(decode(
+                memoryview(data)[offset:offset + length], number)))
+
+
+# Per OutputDataType number: its name, numpy's type, whether it has statistics.
+_TYPES: Dict[int, Tuple[str, Optional[np.dtype], bool]] = {}
+
+
+def _type(number: int) -> Tuple[str, Optional[np.dtype], bool]:
+    if len(_TYPES) > 4096:
+        _TYPES.clear()
+    return (dtype_name(number), numpy_dtype(number),
+            is_decoded(number) and value_dtype(number).kind != "c")
 
 
 def _columns(texts: List[bytes]) -> Optional[np.ndarray]:

@@ -84,7 +84,7 @@ def read_exactly(fd: int, count: int, offset: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def parse_header(head: bytes, size: int, path: Path,
+def parse_header(head: Union[bytes, bytearray], size: int, path: Path,
                  problem: Optional[List[Tuple[str, int]]] = None
                  ) -> Optional[DumpHeader]:
     """The header at the start of a file of which `head` is at hand.

@@ -31,7 +31,9 @@ from keras_npu_dump.formats.tensor_data import blocks_of
 _HEADER = (HEADER + "\n").encode("ascii")
 _FIRST_READ = 1 << 14
 _COLUMNS = 13
-# Larger dump files are not read whole.
+# Larger dump files are not read whole; smaller ones all into one buffer: a
+# fresh one for each file makes the allocator give memory back and take it
+# again, which costs as much as the read.
 _WHOLE = 1 << 18
 _NO_STATISTICS = (float("nan"),) * 3 + (-1,) * 4
 _MISSING = {"": "nan", "NA": "nan", "-": "nan"}
@@ -134,6 +136,7 @@ def compute_folder_stats(folder: Path,
     table: List[tuple] = []
     file_of: List[int] = []
     problems: List[Tuple[int, FormatError]] = []
+    memory = bytearray(_WHOLE)
     folder = os.fspath(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     flags = os.O_RDONLY | os.O_CLOEXEC
@@ -143,7 +146,7 @@ def compute_folder_stats(folder: Path,
             try:
                 file = os.open(name, flags, dir_fd=fd)
                 try:
-                    _add_file(table, file, name)
+                    _add_file(table, file, name, memory)
                 finally:
                     os.close(file)
             except FormatError as error:
@@ -169,14 +172,18 @@ def compute_folder_stats(folder: Path,
     return FolderStats(rows, np.array(file_of, np.int64), problems)
 
 
-def _add_file(table: List[tuple], fd: int, path: str) -> None:
-    data: Optional[bytes] = os.read(fd, _WHOLE)
-    size = len(data or b"")
-    if size == _WHOLE:
-        size = os.fstat(fd).st_size
-    header = parse_header(data or b"", size, path)
-    if header is None or size > _WHOLE:
+def _add_file(table: List[tuple], fd: int, path: str,
+              memory: bytearray) -> None:
+    size = os.readv(fd, [memory])
+    # What an earlier file left behind `size` is never reached: a header and
+    # its tensors are compared with the file's size.
+    data: Optional[bytearray] = memory if size >= 8 else memory[:size]
+    header = None
+    if size < _WHOLE:
+        header = parse_header(data or b"", size, path)
+    if header is None:
         data = None
+        size = os.fstat(fd).st_size
         header = header_of(fd, size, path)
     for entry in header.entries:
         kind = entry.kind

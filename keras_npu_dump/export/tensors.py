@@ -214,17 +214,20 @@ class _Writer:
                     and self._stream(file, entry):
                 return
             values = self._read(file, entry)
-        values = ffts.shaped_slice(values, ffts.slice_shape(
-            info, entry.kind, thread, entry.index))
-        original = layouts.to_original(
-            values, entry,
-            self.origins.get((header.op_name, entry.kind, entry.index)))
-        if original.reason is not None:
-            self.result.kept_layout.append((self._path(file), label,
-                                            original.reason))
-        values = original.values
+        if info is not None:
+            values = ffts.shaped_slice(values, ffts.slice_shape(
+                info, entry.kind, thread, entry.index))
+        layout = entry.format_name
+        if layout in layouts.BLOCKED:
+            original = layouts.to_original(
+                values, entry,
+                self.origins.get((header.op_name, entry.kind, entry.index)))
+            if original.reason is not None:
+                self.result.kept_layout.append((self._path(file), label,
+                                                original.reason))
+            values, layout = original.values, original.layout
         name = self.form.name(file.name, entry.kind, entry.index,
-                              values.shape, values.dtype, original.layout)
+                              values.shape, values.dtype, layout)
         self._write(name, self.form.suffix,
                     self.form.head(values.dtype, values.shape), values)
 
@@ -249,8 +252,7 @@ class _Writer:
     def _stream(self, file: tree.DumpFile, entry: Any) -> bool:
         """Copies a tensor in its own layout block by block."""
         count = entry.count
-        if count is None or entry.format_name in layouts.TARGETS \
-                and entry.format_name not in ("NCHW", "NHWC", "HWCN"):
+        if count is None or entry.format_name in layouts.BLOCKED:
             return False
         dtype = decode.value_dtype(entry.data_type)
         if decode.stored_bytes(entry.data_type, count) > entry.size:
@@ -293,7 +295,8 @@ class _Writer:
 
     def _name(self, name: str, suffix: str) -> str:
         """The name itself, or the vendor's replacement for a long one."""
-        if len(os.fsencode(name)) < _MAX_NAME:
+        if len(name) < _MAX_NAME and (
+                name.isascii() or len(os.fsencode(name)) < _MAX_NAME):
             return name
         short = uuid.uuid3(uuid.NAMESPACE_DNS, name).hex + suffix
         self._map(short, name)
@@ -366,8 +369,8 @@ def make_private(folder: str) -> None:
 
 def _write_all(fd: int, parts: List[Any]) -> None:
     count = os.writev(fd, parts) if parts else 0
-    total = sum(memoryview(part).nbytes for part in parts)
-    if count == total:
+    if count == sum([len(part) if isinstance(part, bytes) else part.nbytes
+                     for part in parts]):
         return
     views = [memoryview(part).cast("B") for part in parts
              if memoryview(part).nbytes]

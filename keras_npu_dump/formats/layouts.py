@@ -37,7 +37,7 @@ TARGETS: Dict[str, Tuple[str, ...]] = {
     "NHWC": ("NCHW", "HWCN", "FRACTAL_Z"),
     "HWCN": ("NCHW", "NHWC", "FRACTAL_Z"),
 }
-_BLOCKED = ("NC1HWC0", "NDC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
+BLOCKED = ("NC1HWC0", "NDC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
 
 
 class LayoutError(ValueError):
@@ -112,7 +112,7 @@ def to_original(values: np.ndarray, entry: TensorEntry,
       Plain layouts stay as they are, in their dumped shape.
     """
     source = dtypes.format_name(entry.format)
-    if source not in _BLOCKED:
+    if source not in BLOCKED:
         return Original(values, source, None)
     shape = entry.original_shape
     if shape is None:

@@ -25,15 +25,14 @@ class Flat:
     """One flat graph.
 
     Attributes:
-      name: of the function it was made from.
-      definition: that FunctionDef, unchanged.
+      name, definition: of the function it was made from; the FunctionDef is unchanged.
       args: (name, dtype number of TensorFlow) of each argument.
       nodes: NodeDefs in an order in which they can be executed.
       ret: the tensor behind each output, in the order of the signature.
       control_ret: names of nodes that must run although nothing reads them.
       bodies: (node name, attribute) -> flat graph of a loop's or branch's body.
       unread: (node name, why) of nodes that hold bodies which are not read out.
-      parent, node, role: where a body hangs; None for the outermost graph.
+      parent, node, role: where a body hangs; None for the outermost.
     """
 
     name: str
@@ -97,11 +96,8 @@ def body_function(node: Any, role: str) -> Any:
 
 def named_functions(node: Any) -> List[str]:
     """The functions that a node's attributes name."""
-    names: List[str] = []
-    for value in node.attr.values():
-        names.extend(function.name for function in [value.func] + list(value.list.func)
-                     if function.name)
-    return names
+    return [function.name for value in node.attr.values()
+            for function in [value.func, *value.list.func] if function.name]
 
 
 def all_nodes(root: Flat, lookup: Lookup) -> Iterator[Any]:

@@ -65,13 +65,13 @@ def find_tensor(step: StepView, op: str, index: int = 0, io: str = "output",
     """
     if io not in ("input", "output"):
         raise InputError("io: expected 'input' or 'output'. Received: %r" % io)
-    files: List[Any] = []
-    for folder in step.folders:
-        listed = step.pair.file_names.list(folder)
-        files += [(listed.ops[number], listed.times[number], os.path.join(folder, name),
-                   listed.stats[number]) for number, name in enumerate(listed.names)]
+    # Files first: what they know and the graph does not becomes an operator by it.
+    listings = [(folder, step.pair.file_names.list(folder)) for folder in step.folders]
     positions = find_operators(step.pair.operators, op)
-    mine = [one for one in files if one[0] in positions]
+    mine = [(position, listed.times[number], os.path.join(folder, listed.names[number]),
+             listed.stats[number])
+            for folder, listed in listings for number, position in enumerate(listed.ops)
+            if position in positions]
     if not mine:
         raise InputError("%s was not dumped in data_index %s" % (op, step.data_index))
     position = min(one[0] for one in mine)

@@ -5,12 +5,14 @@ avoided: `run` prints this after the training's own output.
 """
 import re
 import sys
+from collections import Counter
 from typing import Any, List
 
 from keras_npu_dump.report.tables import print_text, render_table
 from keras_npu_dump.sizes import human_bytes, plural
 
 MAX_EXECUTIONS = 40
+MAX_INIT = 3  # a model of a hundred layers has hundreds of graphs that set one variable
 GREPPED = re.compile("loss|step|time|fps|accuracy", re.IGNORECASE)
 
 STYLES = (("exact", "green"), ("content", "green"), ("guess", "bold red"), ("error:", "bold red"),
@@ -18,7 +20,8 @@ STYLES = (("exact", "green"), ("content", "green"), ("guess", "bold red"), ("err
 
 
 def manifest_text(manifest: Any, after_training: bool = False) -> str:
-    """The training pairs in full, the other graphs in a line each, then the problems.
+    """The training pairs in full, the other graphs in a line each (many that only set
+    variables in one line), then the problems.
 
     Args:
       manifest: what `collect` returned.
@@ -86,15 +89,28 @@ def _execution_row(execution: Any) -> List[str]:
 
 
 def _others_text(pairs: List[Any], beside_training: bool) -> str:
-    rows = []
-    for pair in pairs:
-        indices = sorted({one.data_index for one in pair.steps if one.data_index is not None})
-        shown = ", ".join(map(str, indices[:8])) + (", ..." if len(indices) > 8 else "")
-        rows.append([pair.role, ", ".join(pair.model_names) or "-", pair.confidence, shown or "-",
-                     human_bytes(sum(one.bytes for one in pair.steps)), pair.graph])
-    head = "Other graphs that were dumped too:" if beside_training else "Graphs that were dumped:"
-    return "%s\n%s" % (head, _indent(render_table(
-        ("role", "graph", "belongs", "data_index", "size", "graph file"), rows, right=(4,))))
+    small = [pair for pair in pairs if pair.role == "init"]
+    shown = pairs if len(small) <= MAX_INIT else [pair for pair in pairs if pair.role != "init"]
+    rows = [_other_row(pair) for pair in shown]
+    lines = ["Other graphs that were dumped too:" if beside_training else "Graphs that were dumped:"]
+    if rows:
+        lines.append(_indent(render_table(
+            ("role", "graph", "belongs", "data_index", "size", "graph file"), rows, right=(4,))))
+    if len(shown) < len(pairs):
+        # One per variable, and again for each assignment after a new trace.
+        lines.append("  %s%s of role init (%s), listed in the manifest: %s" % (
+            "and " if rows else "", plural(len(small), "graph"),
+            human_bytes(sum(one.bytes for pair in small for one in pair.steps)),
+            ", ".join("%d %s" % (count, confidence) for confidence, count in
+                      Counter(pair.confidence for pair in small).items())))
+    return "\n".join(lines)
+
+
+def _other_row(pair: Any) -> List[str]:
+    indices = sorted({one.data_index for one in pair.steps if one.data_index is not None})
+    shown = ", ".join(map(str, indices[:8])) + (", ..." if len(indices) > 8 else "")
+    return [pair.role, ", ".join(pair.model_names) or "-", pair.confidence, shown or "-",
+            human_bytes(sum(one.bytes for one in pair.steps)), pair.graph]
 
 
 def _problem_text(problem: Any) -> str:

@@ -15,7 +15,7 @@ from keras_npu_dump.collect.manifest import (
     RunRecord,
     Step,
 )
-from keras_npu_dump.collect.pairing import Paired
+from keras_npu_dump.collect.match import Paired
 from keras_npu_dump.collect.rules_content import keyword_hits
 from keras_npu_dump.formats.tree import numeric_key
 

@@ -7,7 +7,7 @@ from typing import Iterable, List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Unit
-from keras_npu_dump.collect.pairing import Paired
+from keras_npu_dump.collect.match import Paired
 from keras_npu_dump.collect.problems import INFO, WARNING, Problems
 from keras_npu_dump.collect.records import Execution, Run, Section, parse_steps
 from keras_npu_dump.collect.sessions import Session

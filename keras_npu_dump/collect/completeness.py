@@ -8,7 +8,7 @@ from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tup
 from keras_npu_dump.collect.body import Body
 from keras_npu_dump.collect.folders import DUMP_KINDS, DumpFolder
 from keras_npu_dump.collect.headers import Content, SoundCheck, read_content
-from keras_npu_dump.collect.pairing import Match, Paired
+from keras_npu_dump.collect.match import Match, Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.rules_content import dump_options
 from keras_npu_dump.collect.sessions import Session

@@ -5,7 +5,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Unit
-from keras_npu_dump.collect.pairing import Paired
+from keras_npu_dump.collect.match import Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run, Section
 from keras_npu_dump.collect.rules_content import SAME_OPERATORS

@@ -10,7 +10,8 @@ from keras_npu_dump.collect.evidence import Context, Unit
 from keras_npu_dump.collect.graph_files import find_graph_files
 from keras_npu_dump.collect.headers import HeaderCache
 from keras_npu_dump.collect.launches import find_launches
-from keras_npu_dump.collect.pairing import Match, Paired, make_pairs, make_units, match_units
+from keras_npu_dump.collect.match import Match, Paired
+from keras_npu_dump.collect.pairing import make_pairs, make_units, match_units
 from keras_npu_dump.collect.problems import INFO, Problems
 from keras_npu_dump.collect.records import Run, read_run
 from keras_npu_dump.collect.roles import decide_role, role_by_name

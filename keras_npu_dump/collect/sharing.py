@@ -2,22 +2,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collect.build_graph import BuildGraph
+from keras_npu_dump.collect.match import Match
 from keras_npu_dump.collect.sessions import Session
 
-if TYPE_CHECKING:
-    from keras_npu_dump.collect.pairing import Match
 
-
-def share_out(matches: Sequence["Match"]) -> None:
+def share_out(matches: Sequence[Match]) -> None:
     """Gives several units that equal graphs are open to one graph each, in order.
 
     GE numbers models as it loads them and graph files as it builds them, so
     the first of the units most likely wrote the first of the graphs.
     """
-    groups: Dict[Tuple, List["Match"]] = {}
+    groups: Dict[Tuple, List[Match]] = {}
     for match in matches:
         if len(match.tied) > 1:
             names = tuple(sorted(one.file.path for one in match.tied))
@@ -46,7 +44,7 @@ def share_out(matches: Sequence["Match"]) -> None:
             match.evidence.append("chosen by order: graph files and model ids both count up")
 
 
-def _is_rebuild(members: Sequence["Match"], graphs: Sequence[BuildGraph]) -> Optional[str]:
+def _is_rebuild(members: Sequence[Match], graphs: Sequence[BuildGraph]) -> Optional[str]:
     """The confidence, if these are the builds and loads of one graph of one process:
     as many files of one name in one folder as model ids of that name."""
     units = [one.unit for one in members]
@@ -60,12 +58,12 @@ def _is_rebuild(members: Sequence["Match"], graphs: Sequence[BuildGraph]) -> Opt
     return None if len(levels) != 1 else {3: "exact", 2: "id", 1: "id"}.get(levels.pop())
 
 
-def _order(match: "Match") -> Tuple:
+def _order(match: Match) -> Tuple:
     unit = match.unit
     return (unit.session.time or "", unit.session.device or 0, unit.model_id or 0)
 
 
-def tell_shared(matches: Sequence["Match"]) -> None:
+def tell_shared(matches: Sequence[Match]) -> None:
     """A graph file is one process's. Several sessions that claim it shared a folder
     and overwrote each other's file, or it is another one's: without a name that
     is no more than a guess."""

@@ -25,6 +25,7 @@ from keras_npu_dump.emulator import (
 )
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.flat import Flat
+from keras_npu_dump.emulator.own_work import own_work
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
 from keras_npu_dump.emulator.twin import Activation, Twin
@@ -149,7 +150,7 @@ class Engine:
             return call.plain()
         outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
-            with call.own_work(), self.survives(graph):
+            with own_work(), self.survives(graph):
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
 
@@ -164,7 +165,7 @@ class Engine:
 
     def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
         try:
-            with call.own_work():
+            with own_work():
                 graph.twin = Twin(call.context, plan.root, plan, graph.random)
         except Exception as error:  # pylint: disable=broad-except
             # A function that TensorFlow does not take in its instrumented form still trains.

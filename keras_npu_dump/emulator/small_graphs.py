@@ -13,8 +13,9 @@ import functools
 import itertools
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator import build_graph, opinfo, small_text, watch, writer
+from keras_npu_dump.emulator import build_graph, opinfo, small_text, writer
 from keras_npu_dump.emulator.engine import ENGINE, Graph
+from keras_npu_dump.emulator.own_work import is_own_work, own_work
 from keras_npu_dump.emulator.values import as_array
 
 _ITERATORS = ("AnonymousIteratorV2", "AnonymousIteratorV3", "AnonymousIterator")
@@ -42,7 +43,7 @@ def install() -> None:
         kind = _kinds.get(op)
         if kind is None:
             kind = _kinds[op] = _kind(op)
-        if not kind or not ENGINE.active or watch.is_own_work():
+        if not kind or not ENGINE.active or is_own_work():
             return original(context, op, name, *args)
         run = functools.partial(original, context, op, name, *args)
         return _HANDLERS[kind](op, args, run)
@@ -124,17 +125,17 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     graph.count = 1
     session = ENGINE.session
     dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
-    with watch.own_work():
+    with own_work():
         before = _values(op, inputs, read=dump and session.mode != "output")
     result = run()
     ENGINE.ran_once(graph)
     if build_graph.wanted(session):
-        with watch.own_work():
+        with own_work():
             described = small_text.describe(op, inputs, variable_name)
             build_graph.write(ENGINE.folder, session, graph, functools.partial(
                 small_text.variable_graph, graph.ge_name, op, described))
     if dump and op != "ReadVariableOp":
-        with watch.own_work(), ENGINE.survives(graph):
+        with own_work(), ENGINE.survives(graph):
             _dump(graph, op, inputs, before, result)
     return result
 

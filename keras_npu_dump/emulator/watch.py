@@ -7,15 +7,13 @@ which are what a device sees. The version is recognised by the class, not by a n
 """
 from __future__ import annotations
 
-import contextlib
-import threading
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from keras_npu_dump.emulator import arguments
+from keras_npu_dump.emulator import arguments, small_graphs
 from keras_npu_dump.emulator.engine import ENGINE
+from keras_npu_dump.emulator.own_work import is_own_work
 from keras_npu_dump.errors import DeviceNotFoundError
 
-_OWN = threading.local()
 _INSTALLED: List[bool] = []
 
 
@@ -40,10 +38,6 @@ class Call:
         self.execute = execute
         self.name = _text(function.name)
 
-    def own_work(self) -> Any:
-        """See `own_work`."""
-        return own_work()
-
     @property
     def definition(self) -> Any:
         """The FunctionDef."""
@@ -66,7 +60,6 @@ class Call:
 
     def variable_names(self) -> Dict[int, str]:
         """Handle identity -> name of the variables among the arguments."""
-        from keras_npu_dump.emulator import small_graphs
         names = arguments.variable_names(self.graph)
         for arg in self.args:
             made = small_graphs.variable_name(arg)
@@ -76,7 +69,6 @@ class Call:
 
     def iterator_name(self, handle: Any) -> str:
         """What the adapter calls the iterator behind a handle."""
-        from keras_npu_dump.emulator import small_graphs
         return small_graphs.iterator_name(handle)
 
     def variables(self) -> List[bool]:
@@ -91,22 +83,6 @@ class Call:
 
 def _text(name: Any) -> str:
     return name.decode("utf-8") if isinstance(name, bytes) else str(name)
-
-
-@contextlib.contextmanager
-def own_work():
-    """Executions inside are the emulator's own and pass unseen."""
-    before = getattr(_OWN, "busy", False)
-    _OWN.busy = True
-    try:
-        yield
-    finally:
-        _OWN.busy = before
-
-
-def is_own_work() -> bool:
-    """Whether this thread is inside `own_work`."""
-    return getattr(_OWN, "busy", False)
 
 
 def _unseen(context: Any) -> bool:

@@ -92,7 +92,8 @@ def _others_text(pairs: List[Any], beside_training: bool) -> str:
     small = [pair for pair in pairs if pair.role == "init"]
     shown = pairs if len(small) <= MAX_INIT else [pair for pair in pairs if pair.role != "init"]
     rows = [_other_row(pair) for pair in shown]
-    lines = ["Other graphs that were dumped too:" if beside_training else "Graphs that were dumped:"]
+    lines = ["Other graphs that were dumped too:" if beside_training
+             else "Graphs that were dumped:"]
     if rows:
         lines.append(_indent(render_table(
             ("role", "graph", "belongs", "data_index", "size", "graph file"), rows, right=(4,))))

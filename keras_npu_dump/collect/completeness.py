@@ -12,10 +12,11 @@ from keras_npu_dump.collect.match import Match, Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.rules_content import dump_options
 from keras_npu_dump.collect.sessions import Session
+from keras_npu_dump.sizes import human_bytes
 
 # Between the two looks at a file that seems cut off.
 LOOK_AGAIN = 0.3
-_LOW_DISK = 100 << 20
+_LOW_DISK = 100 * 1000 ** 2
 
 Fault = Tuple[Session, DumpFolder, int, Content]
 
@@ -184,5 +185,5 @@ def check_disk(dump_path: str, faulty: Set[str], problems: Problems) -> None:
         return
     free = status.f_bavail * status.f_frsize
     if free < _LOW_DISK or (faulty and free < 10 * _LOW_DISK):
-        problems.add("disk-low", "%d MB are free on the disk of %s" % (free >> 20, dump_path),
+        problems.add("disk-low", "%s are free on the disk of %s" % (human_bytes(free), dump_path),
                      hint="a dump that runs out of disk leaves empty and cut off files")

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from keras_npu_dump import collect
+from keras_npu_dump.sizes import human_bytes
 from tests.collect import files, making, nets
 from tests.collect.making import EVAL, TIME, TRAIN, eval_ops, train_ops
 
@@ -237,6 +238,24 @@ def test_case_31_the_disk_was_full(tmp_path):
     manifest = collect(str(tmp_path))
     assert [one.code for one in manifest.errors] == ["empty-file"] * 10
     assert all("full disk" in one.hint for one in manifest.errors)
+
+
+@pytest.mark.parametrize("free, faulty, told", [
+    (99, False, True), (101, False, False), (999, True, True), (1001, True, False)])
+def test_case_31_the_disk_is_nearly_full(free, faulty, told, tmp_path, monkeypatch):
+    """Little room is told; with files that are cut off, more than a little is told too."""
+    making.plain_job(tmp_path, evaluate=False)
+    if faulty:
+        step = tmp_path / TIME / "0" / TRAIN / "5" / "5"
+        (step / sorted(os.listdir(str(step)))[0]).write_bytes(b"")
+    real = os.statvfs(str(tmp_path))
+    few = type("", (), {"f_bavail": free * 1000, "f_frsize": 1000})()
+    monkeypatch.setattr(os, "statvfs", lambda path: few if path == str(tmp_path) else real)
+    found = [one for one in collect(str(tmp_path)).problems if one.code == "disk-low"]
+    assert len(found) == told
+    if told:
+        assert found[0].message.startswith("%s are free" % human_bytes(free * 1000 ** 2))
+        assert found[0].severity == "warning"
 
 
 def test_case_31_ten_thousand_empty_files_are_one_finding_not_ten_thousand(tmp_path):

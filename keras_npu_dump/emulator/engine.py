@@ -150,18 +150,20 @@ class Engine:
             return call.plain()
         outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
-            with own_work(), self.survives(graph):
+            with own_work(), self.survives("an execution of %s cannot be dumped" % graph.ge_name):
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
 
     @contextlib.contextmanager
-    def survives(self, graph: Graph) -> Iterator[None]:
-        """A dump that cannot be written is said; it does not end the training."""
+    def survives(self, failure: str) -> Iterator[None]:
+        """What the emulator fails to write is said; it does not end the training."""
         try:
             yield
         except OSError as error:
-            messages.error("emulator: an execution of %s cannot be dumped: %s", graph.ge_name,
-                           error)
+            messages.error("emulator: %s: %s", failure, error)
+        except Exception as error:  # pylint: disable=broad-except
+            messages.error("emulator: %s, which is a fault of the emulator: %s: %s", failure,
+                           type(error).__name__, error)
 
     def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
         try:
@@ -213,27 +215,33 @@ class Engine:
     def _load(self, call: Any) -> Graph:
         self.fail_if_faulty(call.name)
         graph = self.new_graph(call.name, load=False)
-        write_graph = build_graph.wanted(self.session)
-        if self.session.has_dump_path or write_graph or call.uses_xla:
-            flat = flat_lib.flatten(call.definition, call.lookup)
-            if call.uses_xla:
-                # As the device: whoever compiled it for XLA, it runs without. With dump and
-                # without, or the two would differ.
-                graph.bare = Twin(call.context, flat, None)
-            self._report_unread(flat)
-            inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
-            graph.static = shapes.is_static(flat, inferred)
-            graph.loop = loops.find(flat, bool(arguments.iterators(flat)), graph.static)
-            if graph.loop is not None and graph.loop.kind == loops.NPU:
-                self._size_graphs.set(self, self.loop_size)
-            if write_graph:
-                build_graph.write_function(self.folder, self.session, graph, flat, call, inferred)
-            if self.session.has_dump_path:
-                self._plan(graph, flat, call)
+        with own_work(), self.survives("graph %s cannot be written" % graph.ge_name):
+            self._describe(graph, call)
         graph.model_id = self.next_model_id()
         self.graphs[call.name] = graph
         self.order.append(graph)
         return graph
+
+    def _describe(self, graph: Graph, call: Any) -> None:
+        """Looks into the function, and writes its graph where that is asked for."""
+        write_graph = build_graph.wanted(self.session)
+        if not (self.session.has_dump_path or write_graph or call.uses_xla):
+            return
+        flat = flat_lib.flatten(call.definition, call.lookup)
+        if call.uses_xla:
+            # As the device: whoever compiled it for XLA, it runs without. With dump and
+            # without, or the two would differ.
+            graph.bare = Twin(call.context, flat, None)
+        self._report_unread(flat)
+        inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
+        graph.static = shapes.is_static(flat, inferred)
+        graph.loop = loops.find(flat, bool(arguments.iterators(flat)), graph.static)
+        if graph.loop is not None and graph.loop.kind == loops.NPU:
+            self._size_graphs.set(self, self.loop_size)
+        if self.session.has_dump_path:
+            self._plan(graph, flat, call)
+        if write_graph:
+            build_graph.write_function(self.folder, self.session, graph, flat, call, inferred)
 
     def _plan(self, graph: Graph, flat: Flat, call: Any) -> None:
         session = self.session

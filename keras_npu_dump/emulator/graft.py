@@ -8,47 +8,65 @@ operator runs as often as before, on the same values, and in the same order.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, NamedTuple, Sequence
 
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.flat import Flat
 
 
+class Condition(NamedTuple):
+    """What moves.
+
+    Attributes:
+      flat: the condition's graph.
+      nodes: its NodeDefs as they are to run: with the lists that come out of loops and
+        branches inside the condition, and with the reads beside its operators.
+    """
+
+    flat: Flat
+    nodes: Sequence[Any]
+
+    @property
+    def predicate_dtype(self) -> int:
+        """The dtype number of what it returns; mostly bool, but any scalar may be."""
+        return self.flat.definition.signature.output_arg[0].type
+
+
 class Grafted:
-    """A graph's nodes inside another function.
+    """A condition's nodes inside another function.
 
     Attributes:
       must_run: the names there of nodes that must run although nothing reads them.
     """
 
-    def __init__(self, source: Flat, prefix: str, bound: Dict[str, str]):
-        self._source = source
+    def __init__(self, condition: Condition, prefix: str, bound: Dict[str, str]):
+        self._names = {node.name for node in condition.nodes}
         self._prefix = prefix
         self._bound = bound
-        self.must_run = ["%s/%s" % (prefix, name) for name in source.control_ret]
+        self.must_run = ["%s/%s" % (prefix, name) for name in condition.flat.control_ret]
 
     def tensor(self, tensor: str) -> str:
-        """What a tensor (or control input) of the graph is called there."""
+        """What a tensor (or control input) of the condition is called there."""
         mark = "^" if tensor.startswith("^") else ""
         head = flat_lib.node_of(tensor)
-        if head in self._source.by_name:
+        if head in self._names:
             return "%s%s/%s" % (mark, self._prefix, tensor[len(mark):])
         return self._bound[head]
 
 
-def graft(definition: Any, source: Flat, prefix: str, values: Sequence[str],
+def graft(definition: Any, condition: Condition, prefix: str, values: Sequence[str],
           controls: Sequence[str]) -> Grafted:
-    """Adds the nodes of `source` to a function.
+    """Adds the nodes of a condition to a function.
 
     Args:
       definition: FunctionDef to add to.
       prefix: goes before their names.
-      values: what the arguments of `source` are there.
+      values: what the arguments of the condition are there.
       controls: names of nodes that they wait for.
     """
-    bound = {name: value for (name, _), value in zip(source.args, values)}
-    grafted = Grafted(source, prefix, bound)
-    for node in source.nodes:
+    bound = {name: value for (name, _), value in zip(condition.flat.args, values)}
+    grafted = Grafted(condition, prefix, bound)
+    for node in condition.nodes:
         copy = definition.node_def.add()
         copy.CopyFrom(node)
         copy.name = "%s/%s" % (prefix, node.name)
@@ -57,11 +75,6 @@ def graft(definition: Any, source: Flat, prefix: str, values: Sequence[str],
         del copy.input[:]
         copy.input.extend(inputs)
     return grafted
-
-
-def predicate_dtype(condition: Flat) -> int:
-    """The dtype number of what a condition returns; mostly bool, but any scalar may be."""
-    return condition.definition.signature.output_arg[0].type
 
 
 def only_predicate(condition: Flat, name: str, extra: Sequence[int]) -> Any:

@@ -144,11 +144,12 @@ class Instrumented:
         if roles[0] == "cond" and self._own_outputs(bodies[0]):
             # See graft.py: the condition is calculated before the loop and at the end of each
             # round, where its values can be kept, and travels as one more variable.
-            condition = bodies[0]
+            widened, _ = self._definition(bodies[0], "", ())
+            condition = graft.Condition(bodies[0], widened.node_def)
             grafted = graft.graft(definition, condition, node.name + "/dump_first", data, controls)
-            self._keep(definition, condition, lists, 0, grafted.tensor, node.name)
-            lists = [*lists, grafted.tensor(condition.ret[0])]
-            extra.append(graft.predicate_dtype(condition))
+            self._keep(definition, condition.flat, lists, 0, grafted.tensor, node.name)
+            lists = [*lists, grafted.tensor(condition.flat.ret[0])]
+            extra.append(condition.predicate_dtype)
             controls += grafted.must_run
         del node.input[:]
         node.input.extend(data + lists + ["^" + name for name in controls])
@@ -166,10 +167,10 @@ class Instrumented:
             first += len(self._own_outputs(body))
 
     def _body(self, body: Flat, name: str, extra: List[int], first: int, role: str,
-              condition: Optional[Flat]):
+              condition: Optional[graft.Condition]):
         """A body with extra arguments of dtypes `extra`; fills its lists from `first` on."""
         if role == "cond" and condition is not None:
-            return graft.only_predicate(condition, name, extra)
+            return graft.only_predicate(condition.flat, name, extra)
         definition, passed = self._definition(body, name, extra)
         if role == "cond":
             return definition
@@ -177,8 +178,8 @@ class Instrumented:
         if condition is not None:
             grafted = graft.graft(definition, condition, "dump_condition", list(body.ret),
                                   list(body.control_ret))
-            self._keep(definition, condition, passed, 0, grafted.tensor, "condition")
-            passed[-1] = grafted.tensor(condition.ret[0])
+            self._keep(definition, condition.flat, passed, 0, grafted.tensor, "condition")
+            passed[-1] = grafted.tensor(condition.flat.ret[0])
             graft.run_also(definition, grafted.must_run)
         for index, (tensor, dtype) in enumerate(zip(passed, extra)):
             output = definition.signature.output_arg.add()

@@ -101,8 +101,7 @@ class Plan:
             self._wanted[id(flat)] = {}
             self.reads[id(flat)] = []
             self.ops[id(flat)] = []
-            if flat.role == "cond" and (flat.bodies or flat.node == sunk):
-                # A condition with branches of its own stays where it is, unread.
+            if sunk and _within_condition_of(flat, sunk):
                 continue
             for node in flat.nodes:
                 if not opinfo.dumped(node):
@@ -182,3 +181,11 @@ class Plan:
                 return False
             flat, head = flat.parent, flat_lib.node_of(outer)
         return False
+
+
+def _within_condition_of(flat: Optional[Flat], loop: str) -> bool:
+    while flat is not None:
+        if flat.role == "cond" and flat.node == loop:
+            return True
+        flat = flat.parent
+    return False

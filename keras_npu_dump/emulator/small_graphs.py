@@ -105,8 +105,9 @@ def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     graph.count = 1
     ENGINE.ran_once(graph)
     if build_graph.wanted(ENGINE.session):
-        build_graph.write(ENGINE.folder, ENGINE.session, graph,
-                          functools.partial(small_text.iterator_graph, graph.ge_name, name))
+        with ENGINE.survives("graph %s cannot be written" % graph.ge_name):
+            build_graph.write(ENGINE.folder, ENGINE.session, graph, functools.partial(
+                small_text.iterator_graph, graph.ge_name, name))
     return result
 
 
@@ -125,17 +126,18 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     graph.count = 1
     session = ENGINE.session
     dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
-    with own_work():
+    before: Optional[List[Any]] = None
+    with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
         before = _values(op, inputs, read=dump and session.mode != "output")
     result = run()
     ENGINE.ran_once(graph)
     if build_graph.wanted(session):
-        with own_work():
+        with own_work(), ENGINE.survives("graph %s cannot be written" % graph.ge_name):
             described = small_text.describe(op, inputs, variable_name)
             build_graph.write(ENGINE.folder, session, graph, functools.partial(
                 small_text.variable_graph, graph.ge_name, op, described))
-    if dump and op != "ReadVariableOp":
-        with own_work(), ENGINE.survives(graph):
+    if dump and op != "ReadVariableOp" and before is not None:
+        with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
             _dump(graph, op, inputs, before, result)
     return result
 

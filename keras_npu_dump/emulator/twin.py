@@ -45,6 +45,9 @@ class Twin:
     Attributes:
       name: of the twin.
       count: of its outputs, the original ones first.
+
+    Raises:
+      Exception: TensorFlow does not take the function; nothing has run.
     """
 
     def __init__(self, context: Any, root: Flat, plan: Optional[Plan],
@@ -57,6 +60,7 @@ class Twin:
         self._gate = (_constant(False), _constant(True)) if gated else ()
         for definition in self._parts.definitions:
             context.add_function_def(definition)
+        _check(self._parts.definitions)
         self._first = len(root.ret)
         self.count = self._first + len(self._parts.slots)
 
@@ -85,6 +89,18 @@ class Twin:
         root = _unpack(self._parts, self._root, values, None)
         del values[:]
         return root
+
+
+def _check(definitions: List[Any]) -> None:
+    """Lets TensorFlow build each function, which registering does not: a twin that it does
+    not take must show now, not in the middle of a training.
+
+    Raises:
+      Exception: whatever TensorFlow finds.
+    """
+    from tensorflow.python.framework import function_def_to_graph
+    for definition in definitions:
+        function_def_to_graph.function_def_to_graph(definition)
 
 
 def _constant(value: bool) -> Any:

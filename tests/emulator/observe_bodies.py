@@ -60,6 +60,25 @@ def bodies(folder):
         return tf.map_fn(lambda row: tf.reduce_max(row, name="largest"), values)
 
     seen["mapped"] = [_number(mapped(x + index)) for index in range(3)]
+
+    limits = tf.Variable([[100.0], [6.0]])
+
+    @tf.function
+    def stopped(count):
+        total = tf.constant(0.0)
+        i = tf.constant(0)
+        # The condition takes a variable and holds a loop, and with `break` a branch.
+        while tf.gather(limits, [1])[0, 0] > tf.reduce_sum(tf.map_fn(
+                lambda row: tf.multiply(row, 2.0, name="inside"), total * tf.ones((2,)))) / 4.0:
+            if i == count:
+                break
+            total = tf.add(total, tf.cast(i, tf.float32), name="summed")
+            limits.scatter_nd_add([[1, 0]], [0.5])
+            i += 1
+        return total
+
+    seen["stopped"] = [_number(stopped(tf.constant(count))) for count in (1, 3, 9)]
+    seen["limits"] = limits.numpy().tolist()
     seen["names"] = [graph.name for graph in _engine().order]
     return seen
 
@@ -140,13 +159,11 @@ def _definition(tf, function, *args):
 def unreadable(folder):
     """A function that cannot be instrumented: TensorFlow refuses its twin."""
     _, tf = _opened(folder, dump_step="0-9")
-    from keras_npu_dump.emulator import engine
-
-    def refuse(*args):
-        raise ValueError("refused")
-
-    engine.Twin = refuse
-    step = tf.function(lambda x: x * 2.0)
+    from keras_npu_dump.emulator import instrument
+    push = instrument._push
+    # Registered without complaint; what is wrong in a body would show when it runs.
+    instrument._push = lambda *args: push(*args).replace("output_handle", "nothing")
+    step = tf.function(lambda x: tf.while_loop(lambda y: y < 2.0, lambda y: (y * 2.0,), [x])[0])
     results = [float(step(tf.constant(1.0))) for _ in range(3)]
     return {"results": results, "count": [graph.count for graph in _engine().order],
             "name": _engine().order[0].name}
@@ -160,6 +177,20 @@ def blocked(folder):
         pass
     step = tf.function(lambda x: x * 2.0)
     return [float(step(tf.constant(1.0))) for _ in range(3)]
+
+
+def at_fault(folder):
+    """The emulator itself fails: in the text of a graph, then in writing values."""
+    _, tf = _opened(folder, dump_step="0-9")
+    from keras_npu_dump.emulator import build_graph, writer
+
+    def fail(*args, **options):
+        raise KeyError("a case nobody thought of")
+
+    build_graph.write_function = writer.write_operator = fail
+    variable = tf.Variable(1.0)
+    step = tf.function(lambda x: variable.assign_add(x) * 2.0)
+    return [float(step(tf.constant(1.0))) for _ in range(3)] + [float(variable)]
 
 
 def scope(folder):

@@ -63,6 +63,24 @@ def test_a_loop_s_condition_is_dumped_once_more_than_its_body(observe):
         assert [int(inputs(record)[0]) for record in records] == [0, 1, 2, 3, 4]
 
 
+def test_loops_and_branches_in_a_condition_are_dumped_in_each_evaluation(observe):
+    """`break` makes a branch of the rest of the condition."""
+    seen = observe("bodies")
+    assert seen.result["limits"][1][0] > 6
+    found = step_of(seen, "stopped")
+    summed = next(records for name, records in found.items() if name.endswith("summed"))
+    assert [[float(value) for value in inputs(record)] for record in summed] == [
+        [0.0, 0.0], [0.0, 1.0], [1.0, 2.0]]
+    # The condition is evaluated before each of four rounds, the last of which stops; then
+    # once more, where the branch says that it was stopped.
+    limits = next(records for name, records in found.items()
+                  if name.endswith("/Gather"))
+    assert [float(outputs(record)[0][0, 0]) for record in limits] == [6.5, 7.0, 7.5, 8.0]
+    inside = next(records for name, records in found.items() if name.endswith("inside"))
+    assert [float(inputs(record)[0]) for record in inside] == [
+        0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 3.0, 3.0]
+
+
 def test_a_nested_function_is_inlined_while_tracing_autograph_included(observe):
     assert observe("functions").result["flat"] is True
 
@@ -91,6 +109,14 @@ def test_a_dump_that_cannot_be_written_is_said_and_training_goes_on(observe):
     seen = observe("blocked")
     assert seen.result == [2.0] * 3
     assert seen.stderr.count("cannot be dumped") == 3
+
+
+def test_a_fault_of_the_emulator_is_said_and_training_goes_on(observe):
+    seen = observe("at_fault")
+    assert seen.result == [4.0, 6.0, 8.0, 4.0]
+    assert seen.stderr.count("cannot be written, which is a fault of the emulator: KeyError") == 1
+    # The variable's own assignment, and three executions.
+    assert seen.stderr.count("cannot be dumped, which is a fault of the emulator: KeyError") == 4
 
 
 def test_in_a_scope_only_what_runs_inside_runs_on_the_device(observe):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
+from keras_npu_dump.emulator import opinfo
+
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 LOOPS = ("While", "StatelessWhile")
 BRANCHES = ("If", "StatelessIf")
@@ -207,7 +209,7 @@ class _Flattener:
                 self._inline_call(copy, nodes, aliases)
             else:
                 nodes.append(copy)
-        ends = [names[name] for name in definition.control_ret.values()]
+        ends = [names[name] for name in [*definition.control_ret.values(), *_unfetched(definition)]]
         return {name: outside(tensor) for name, tensor in definition.ret.items()}, ends
 
     def _inline_call(self, call, nodes, aliases):
@@ -258,6 +260,18 @@ def _resolve(nodes: List[Any], aliases: Dict[str, str]) -> List[Any]:
                 seen.add(tensor)
             node.input.append(tensor)
     return nodes
+
+
+def _unfetched(definition: Any) -> List[str]:
+    """Names of nodes that nothing fetches and TensorFlow runs all the same.
+
+    It prunes a function, but never what is stateful (PruneFunctionGraph); functions without
+    automatic control dependencies, of tf.compat.v1.wrap_function or TF1 SavedModels, rely on it.
+    """
+    ends = [*definition.ret.values(), *definition.control_ret.values()]
+    fetched = {node.name for node in _reachable(list(definition.node_def), ends)}
+    return [node.name for node in definition.node_def
+            if node.name not in fetched and opinfo.has_effects(node)]
 
 
 def _reachable(nodes: List[Any], ends: List[str]) -> List[Any]:

@@ -15,6 +15,11 @@ NOT_DUMPED = frozenset((
     "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
     "RefEnter", "RefExit", "ControlTrigger", "VarIsInitializedOp"))
 
+# Stateful in TensorFlow's eyes, and without any effect.
+_READERS = frozenset((
+    "ReadVariableOp", "VarHandleOp", "VariableShape", "VarIsInitializedOp", "ResourceGather",
+    "ResourceGatherNd"))
+
 
 def op_def(node: Any) -> Any:
     """The OpDef of a node, or None for an operator that is not registered."""
@@ -52,6 +57,13 @@ def has_random_state(node: Any) -> bool:
     definition = op_def(node)
     return bool(definition and definition.is_stateful
                 and any(attr.name == "seed" for attr in definition.attr))
+
+
+def has_effects(node: Any) -> bool:
+    """Whether TensorFlow runs it even if nothing needs it, and that can be noticed."""
+    definition = op_def(node)
+    return bool(definition and definition.is_stateful and node.op not in _READERS
+                and not has_random_state(node))
 
 
 def dumped(node: Any) -> bool:

@@ -144,6 +144,15 @@ def functions(folder):
         return tf.raw_ops.Merge(inputs=[off * 3, on * 2]).output
 
     seen["v1"] = [_number(switched(x)) for _ in range(3)]
+    total = tf.Variable(0.0)
+
+    def unordered(x):
+        # No automatic control dependencies: nothing fetches the update.
+        tf.raw_ops.AssignAddVariableOp(resource=total.handle, value=x)
+        return x + 1.0
+
+    wrapped = tf.compat.v1.wrap_function(unordered, [tf.TensorSpec((), tf.float32)])
+    seen["wrapped"] = [_number(wrapped(tf.constant(2.0))) for _ in range(3)] + [_number(total)]
     seen["counts"] = {graph.name: graph.count for graph in _engine().order}
     seen["onednn"] = not tf.__version__.startswith("2.6.")
     return seen

@@ -89,6 +89,15 @@ def test_an_error_inside_keeps_its_type_and_names_the_user_s_function(observe):
     assert observe("functions").result["error"] == ["InvalidArgumentError", False, True]
 
 
+def test_updates_that_nothing_fetches_run_in_dumped_executions_too(observe):
+    seen = observe("functions")
+    assert seen.result["wrapped"] == [(3.0).hex()] * 3 + [(6.0).hex()]
+    (name,) = [name for name in seen.result["counts"] if "wrapped" in name]
+    (update,) = [records for operator, records in operators(seen.steps(name)[1]).items()
+                 if "AssignAddVariableOp" in operator]
+    assert [float(value) for value in inputs(update[0]) + outputs(update[0])] == [2.0, 2.0, 4.0]
+
+
 def test_control_flow_of_tf1_is_reported_and_not_dumped(observe):
     seen = observe("functions")
     assert "TF1 control flow" in seen.stderr

@@ -16,10 +16,11 @@ def doctor(options: argparse.Namespace) -> int:
     from keras_npu_dump.capture.doctor import examine
     from keras_npu_dump.config import DumpConfig
     from keras_npu_dump.report.doctor_text import doctor_text
+    from keras_npu_dump.report.tables import print_text
     overrides = {} if options.over_dump else {"enable_dump": True}
     diagnosis = examine(DumpConfig.from_flags(options, **overrides), options.emulate)
     if options.json:
         print_json(diagnosis.to_json())
     else:
-        print(doctor_text(diagnosis), flush=True)
+        print_text(doctor_text(diagnosis))
     return 1 if diagnosis.errors else 0

@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from keras_npu_dump.cli.common import print_json
+from keras_npu_dump.errors import FormatError
 
 FORMATS = ("npy", "bin", "json", "msaccucmp")
 MAX_LINES = 20
@@ -17,15 +18,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " --mode=5 gives them), msaccucmp (all that the vendor's comparator wants,"
                         " and its command line)")
     parser.add_argument("--output", metavar="DIR",
-                        help="where to (default: PATH_FORMAT beside PATH); for msaccucmp also a"
-                        " .tar.gz")
+                        help="a folder, for msaccucmp also a .tar.gz (default: PATH_FORMAT"
+                        " beside a dump folder; for a file or a part of a dump NAME_FORMAT in the"
+                        " current folder)")
 
 
 def export(options: argparse.Namespace) -> int:
     """Writes tensors or graphs below a path in another form; can be run again."""
+    from keras_npu_dump.export.places import default_target
     from keras_npu_dump.report.progress import Progress
     path = os.path.normpath(options.path)
-    target = options.output or "%s_%s" % (path, options.to)
+    target = options.output or default_target(path, options.to)
     with Progress() as progress:
         if options.to == "msaccucmp":
             from keras_npu_dump.export.msaccucmp import export_msaccucmp
@@ -48,43 +51,56 @@ def export(options: argparse.Namespace) -> int:
 
 def _origin_formats(path: str) -> Any:
     """Layouts in the framework, from the graphs that belong to what lies at `path`."""
-    folder = os.path.abspath(path)
-    while not os.path.isfile(os.path.join(folder, "manifest.json")):
-        if folder == os.path.dirname(folder):
-            return None
-        folder = os.path.dirname(folder)
-    # Imported where there is something to read: a fifth of a small export's time.
-    from keras_npu_dump.collect.manifest import load_manifest
+    manifest = _manifest_above(os.path.abspath(path))
+    if manifest is None:
+        return None
     from keras_npu_dump.export.tensors import origin_formats_of
     from keras_npu_dump.formats.graph_reader import read_graphs
-    manifest = load_manifest(os.path.join(folder, "manifest.json"))
     inside = os.path.abspath(path) + os.sep
     origins: dict = {}
     for pair in manifest.pairs:
         if any((manifest.absolute(one.path) + os.sep).startswith(inside)
                or inside.startswith(manifest.absolute(one.path) + os.sep) for one in pair.steps):
-            origins.update(origin_formats_of(read_graphs(manifest.absolute(pair.graph))))
+            try:
+                origins.update(origin_formats_of(read_graphs(manifest.absolute(pair.graph))))
+            except (FormatError, OSError):
+                pass  # gone or cut since: the tensors' own shapes decide
     return origins
 
 
+def _manifest_above(folder: str) -> Any:
+    """The nearest manifest at or above a path; None without one."""
+    while folder != os.path.dirname(folder):
+        file = os.path.join(folder, "manifest.json")
+        if os.path.isfile(file):
+            # Imported where there is something to read: a fifth of a small export's time.
+            from keras_npu_dump.collect.manifest import load_manifest
+            try:
+                return load_manifest(file)
+            except FormatError:
+                pass  # another program's
+        folder = os.path.dirname(folder)
+    return None
+
+
 def _print_export(result: Any, target: str) -> None:
+    from keras_npu_dump.report.tables import print_text
     from keras_npu_dump.sizes import human_bytes, plural
-    print("%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
-                                     target))
-    for command in getattr(result, "commands", ()):
-        print("  " + command)
+    lines = ["%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
+                                        target)]
+    lines += ["  " + command for command in getattr(result, "commands", ())]
     for title, items in (
             ("there already", getattr(result, "skipped", 0)),
             ("passed over, they hold no tensors", result.passed)):
         if items:
-            print("%s: %s" % (title, plural(items, "file")))
+            lines.append("%s: %s" % (title, plural(items, "file")))
     for title, items in (
             ("left as bytes, their type has no documented values", getattr(result, "raw", ())),
             ("left in the device's layout", getattr(result, "kept_layout", ())),
             ("problems", result.problems)):
         if items:
-            print("%s: %d" % (title, len(items)))
-        for item in items[:MAX_LINES]:
-            print("  " + ": ".join(map(str, item)))
+            lines.append("%s: %d" % (title, len(items)))
+        lines += ["  " + ": ".join(map(str, item)) for item in items[:MAX_LINES]]
         if len(items) > MAX_LINES:
-            print("  ... and %d more" % (len(items) - MAX_LINES))
+            lines.append("  ... and %d more" % (len(items) - MAX_LINES))
+    print_text("\n".join(lines))

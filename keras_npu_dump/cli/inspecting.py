@@ -1,7 +1,6 @@
 """keras-npu-dump inspect: what a file is, or what a run has dumped."""
 import argparse
 import os
-import sys
 from typing import Any, Union
 
 from keras_npu_dump.cli.common import print_json
@@ -23,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def inspect(options: argparse.Namespace) -> int:
     """Describes one file, the files of one folder, or the operators of a run."""
+    from keras_npu_dump.report.tables import print_text
     if os.path.isdir(options.path) and not _holds_dump_files(options.path):
         from keras_npu_dump.analysis.run import open_run
         from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
@@ -41,7 +41,7 @@ def inspect(options: argparse.Namespace) -> int:
     if options.json:
         print_json(description)
     else:
-        sys.stdout.write(text(description).rstrip("\n") + "\n")
+        print_text(text(description).rstrip("\n"))
     return 0
 
 

@@ -5,7 +5,8 @@ import os
 from typing import Any, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.tensors import ExportResult, ProgressCallback, make_private
+from keras_npu_dump.export.forms import ExportResult, ProgressCallback
+from keras_npu_dump.export.places import make_private, writing
 from keras_npu_dump.formats import graph_json, names
 
 
@@ -24,24 +25,31 @@ def export_graph_json(source: Any, target: Any,
       only_build: of a folder, only the graphs that were executed.
 
     Raises:
-      InputError: nothing at `source`.
-      OSError: the target cannot be written.
+      InputError: no graph at `source`, or a target that cannot be written.
+      FormatError: the one file that `source` is cannot be read.
     """
-    work = list(_work(os.fspath(source), only_build))
+    source, target = os.fspath(source), os.fspath(target)
+    work = list(_work(source, only_build))
+    if not work:
+        raise InputError("nothing to export: expected graph files "
+                         "(ge_proto_*_Build.txt) in %s, found none" % source)
     result = ExportResult()
-    for number, (path, relative) in enumerate(work):
-        output = os.path.join(os.fspath(target), relative + ".json")
-        if _is_newer(output, path):
-            result.skipped += 1
-        else:
-            try:
-                result.bytes += _write(path, output)
-                result.written += 1
-                result.files += 1
-            except FormatError as error:
-                result.problems.append((path, error.reason))
-        if progress is not None:
-            progress("export", number + 1, len(work))
+    with writing(target):
+        for number, (path, relative) in enumerate(work):
+            output = os.path.join(target, relative + ".json")
+            if _is_newer(output, path):
+                result.skipped += 1
+            else:
+                try:
+                    result.bytes += _write(path, output)
+                    result.written += 1
+                    result.files += 1
+                except FormatError as error:
+                    if path == source:
+                        raise
+                    result.problems.append((path, error.reason))
+            if progress is not None:
+                progress("export", number + 1, len(work))
     return result
 
 
@@ -72,7 +80,11 @@ def _is_newer(output: str, source: str) -> bool:
 
 
 def _write(path: str, output: str) -> int:
-    make_private(os.path.dirname(output))
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        raise FormatError(path, error.strerror or str(error)) from None
+    made = make_private(os.path.dirname(output))
     part = output + ".part"
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
                  0o600)
@@ -84,5 +96,7 @@ def _write(path: str, output: str) -> int:
         os.replace(part, output)
     except BaseException:
         os.unlink(part)
+        for folder in made:
+            os.rmdir(folder)
         raise
     return size

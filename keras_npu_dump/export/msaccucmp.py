@@ -23,7 +23,7 @@ from typing import Callable, Dict, List, Optional, Set, Tuple, Union
 from keras_npu_dump.collect.collecting import collect
 from keras_npu_dump.collect.manifest import Manifest, Pair, Step, load_manifest
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.places import Archive, Folder
+from keras_npu_dump.export.places import Archive, Folder, is_archive
 from keras_npu_dump.formats import graph_json
 from keras_npu_dump.formats.mapping import MAPPING, read_mapping
 from keras_npu_dump.formats.names import classify, sanitise
@@ -70,7 +70,8 @@ class MsaccucmpExport:
     Attributes:
       target: the folder, or the archive.
       leaves: one for each step.
-      written, bytes: files in the target (compare.sh included) and their size.
+      written, bytes: files in the target (graphs and compare.sh included) and
+        their size, unpacked.
       linked, copied: dump files by hard link, and by copy.
       passed: files that the comparator cannot read (statistics, foreign).
       commands: the command line of each leaf, golden data left as GOLDEN.
@@ -114,6 +115,9 @@ def export_msaccucmp(source: Union[Manifest, str], output: str, archive: Optiona
             manifest.dump_path))
     if archive is None:
         archive = output.endswith((".tar.gz", ".tgz"))
+        if not archive and is_archive(output) and not os.path.isdir(output):
+            raise InputError("output: expected a folder, or a file that ends in .tar.gz or .tgz. "
+                             "Received: %s" % output)
     target = os.path.abspath(output)
     result = MsaccucmpExport(target)
     plan = _plan(manifest, pairs, result)
@@ -217,15 +221,15 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
            result: MsaccucmpExport, progress: Optional[Progress]) -> None:
     total = sum(len(files) for _, _, files in plan)
     done = 0
-    graphs: Dict[str, bool] = {}
+    graphs: Set[str] = set()
     script = _SCRIPT
     for leaf, pair, files in plan:
         if not files:
             result.problems.append((leaf.leaf, "no tensor files: nothing to compare"))
             continue
         if leaf.json not in graphs:
-            graphs[leaf.json] = _write_graph(manifest.absolute(pair.graph), leaf.json, writer,
-                                             result)
+            graphs.add(leaf.json)
+            _write_graph(manifest.absolute(pair.graph), leaf.json, writer, result)
         mapping: Dict[str, str] = {}
         for path, name, full in files:
             if name != full:
@@ -240,8 +244,9 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
             if progress is not None:
                 progress("export", done, total)
         if mapping:
-            writer.text("%s/%s" % (leaf.leaf, MAPPING),
-                        "".join("%s,%s\n" % item for item in sorted(mapping.items())))
+            result.bytes += writer.text(
+                "%s/%s" % (leaf.leaf, MAPPING),
+                "".join("%s,%s\n" % item for item in sorted(mapping.items())))
             result.written += 1
         result.leaves.append(leaf)
         result.written += leaf.files
@@ -250,21 +255,22 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
         script += _COMMAND.format(leaf=leaf.leaf, json=leaf.json, out=out)
         result.commands.append("python3 msaccucmp.py compare -m %s -g GOLDEN -f %s -out %s" % (
             leaf.leaf, leaf.json, out))
-    writer.text("compare.sh", script)
-    result.written += 1 + sum(graphs.values())
+    result.bytes += writer.text("compare.sh", script)
+    result.written += 1
 
 
 def _write_graph(path: str, name: str, writer: Union[Folder, Archive],
-                 result: MsaccucmpExport) -> bool:
+                 result: MsaccucmpExport) -> None:
     handle, temporary = tempfile.mkstemp(suffix=".json")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             for piece in graph_json.iter_json(path):
                 stream.write(piece)
+        size = os.path.getsize(temporary)
         writer.add(temporary, name)
+        result.written += 1
+        result.bytes += size
     except FormatError as error:
         result.problems.append((path, error.reason))
-        return False
     finally:
         os.unlink(temporary)
-    return True

@@ -5,13 +5,8 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
-from keras_npu_dump.export.tensors import (
-    ExportResult,
-    Form,
-    OriginFormats,
-    ProgressCallback,
-    export,
-)
+from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
+from keras_npu_dump.export.tensors import export
 
 _HEADS: Dict[Tuple[np.dtype, Tuple[int, ...]], bytes] = {}
 

@@ -1,14 +1,108 @@
 """Where an export goes: a folder or an archive, there when it is complete."""
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
 import shutil
 import tarfile
 import tempfile
+from typing import Iterator, List
 
 from keras_npu_dump.errors import InputError
+
+_ARCHIVE = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|gz|bz2|xz|zst|7z)$", re.IGNORECASE)
+# Levels of a dump: the time folder with the four below it, and the folder of a process's graphs.
+_TIME = re.compile(r"[0-9]{12,14}$")
+_PROCESS = re.compile(r"pid_[0-9]+_deviceid_[0-9]+$")
+_LEVELS = 5
+
+
+@contextlib.contextmanager
+def writing(target: str) -> Iterator[None]:
+    """Around what writes files below the folder `target`.
+
+    Raises:
+      InputError: at once where the target cannot be such a folder; and for what
+        goes wrong inside, as on a full disk.
+    """
+    _check_folder(target)
+    try:
+        yield
+    except OSError as error:
+        raise InputError("cannot write %s: %s" % (target, error.strerror or error)) from None
+
+
+def _check_folder(target: str) -> None:
+    if not os.path.isdir(target) and is_archive(target):
+        raise InputError("output: expected a folder; only --to msaccucmp packs, as .tar.gz. "
+                         "Received: %s" % target)
+    there = os.path.abspath(target)
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        raise InputError("output: expected a folder. Received: %s, where %s is a file" % (
+            target, there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError("output: expected a folder that can be written. Received: %s; you may "
+                         "not write to %s" % (target, there))
+
+
+def make_private(folder: str) -> List[str]:
+    """Makes a folder and those above it that are missing, all 0700.
+
+    Returns:
+      Those that were made, the innermost first.
+    """
+    # os.makedirs gives its mode to the last one only.
+    if not folder or os.path.isdir(folder):
+        return []
+    made = make_private(os.path.dirname(folder))
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        return made
+    return [folder] + made
+
+
+def is_archive(target: str) -> bool:
+    """Whether a name is that of an archive or a packed file."""
+    return bool(_ARCHIVE.search(os.path.basename(target)))
+
+
+def default_target(path: str, form: str) -> str:
+    """PATH_FORM beside a dump folder; of a file or a part of a dump, in the current folder.
+
+    Never inside the dump that the path is a part of: later commands would take it
+    for dump data.
+    """
+    path = os.path.abspath(path)
+    root = path if os.path.isdir(path) else os.path.dirname(path)
+    while _is_part(root):
+        root = os.path.dirname(root)
+    if root == path:
+        return "%s_%s" % (path, form)
+    here = os.getcwd()
+    if _is_part(here) and here.startswith(root + os.sep) or here == root and _is_whole(root):
+        here = os.path.dirname(root)
+    return os.path.join(here, "%s_%s" % (os.path.basename(path), form))
+
+
+def _is_whole(folder: str) -> bool:
+    """A dump folder, by what lies in it."""
+    return any(os.path.isdir(os.path.join(folder, own)) for own in ("runs", "graphs"))
+
+
+def _is_part(folder: str) -> bool:
+    """A level of a dump tree, by its name; not the dump folder itself."""
+    above, name = os.path.split(folder)
+    if name == "graphs":
+        return os.path.isdir(os.path.join(above, "runs"))
+    if not name or _is_whole(folder):
+        return False
+    return bool(_PROCESS.match(name)) or any(
+        _TIME.match(part) for part in folder.split(os.sep)[-_LEVELS:])
 
 
 class Folder:
@@ -53,11 +147,12 @@ class Folder:
             os.chmod(path, 0o600)
             return False
 
-    def text(self, name: str, content: str) -> None:
+    def text(self, name: str, content: str) -> int:
+        """Writes a file of its own; returns its size."""
         path = self._path(name)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write(content)
+        with os.fdopen(handle, "wb") as stream:
+            return stream.write(content.encode("utf-8", "surrogateescape"))
 
 
 class Archive:
@@ -93,11 +188,12 @@ class Archive:
         self._tar.add(source, "%s/%s" % (self._top, name), recursive=False, filter=_nobodys)
         return False
 
-    def text(self, name: str, content: str) -> None:
+    def text(self, name: str, content: str) -> int:
         data = content.encode("utf-8", "surrogateescape")
         info = tarfile.TarInfo("%s/%s" % (self._top, name))
         info.size, info.mode = len(data), 0o600
         self._tar.addfile(info, io.BytesIO(data))
+        return len(data)
 
 
 def _nobodys(info: tarfile.TarInfo) -> tarfile.TarInfo:

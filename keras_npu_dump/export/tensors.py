@@ -1,81 +1,20 @@
 """Writes every tensor below a path into files of its own.
 
-The loop that all tensor formats share: which files, in which folders, what
-is there already, what went wrong. How one tensor becomes a file is said by a
-`Form` (npy.py, bin.py).
+What all tensor formats share: which files, in which folders, and what to say
+where there is nothing. How one tensor becomes a file is said by a `Form`
+(npy.py, bin.py), and done by `writer.py`.
 """
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
-import uuid
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-)
-
-import numpy as np
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.formats import decode, ffts, layouts, mapping, overflow, tensor, tree
-
-# (stage, done, total), as report.progress.Progress takes it.
-ProgressCallback = Callable[[str, int, Optional[int]], None]
-# Layout in the framework of (op_name, "input" or "output", index).
-OriginFormats = Mapping[Tuple[str, str, int], str]
-
-# Larger tensors are copied in blocks instead of being held.
-_LARGE = 64 << 20
-_BLOCK = 8 << 20
-_MAX_NAME = 255  # bytes; the vendor's converter renames from here on
-
-
-@dataclasses.dataclass
-class ExportResult:
-    """What an export did.
-
-    Attributes:
-      files: dump files that were read.
-      written, bytes: files written and their size.
-      skipped: files that were there already, complete.
-      passed: files below the path that hold no tensors (statistics, foreign).
-      raw: tensors written as bytes, because their type has no documented
-        values: (source, "output:0", "DT_STRING").
-      kept_layout: tensors left in the device's layout: (source, "output:0",
-        why).
-      problems: (path, reason) of files that could not be read.
-    """
-    files: int = 0
-    written: int = 0
-    bytes: int = 0
-    skipped: int = 0
-    passed: int = 0
-    raw: List[Tuple[str, str, str]] = dataclasses.field(default_factory=list)
-    kept_layout: List[Tuple[str, str, str]] = dataclasses.field(
-        default_factory=list)
-    problems: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
-
-
-class Form(NamedTuple):
-    """How a tensor becomes a file.
-
-    Attributes:
-      name: (base, kind, index, shape, dtype, layout) -> file name.
-      head: (dtype, shape) -> bytes in front of the values.
-      suffix: of the file name.
-    """
-    name: Callable[[str, str, int, Sequence[int], np.dtype, str], str]
-    head: Callable[[np.dtype, Sequence[int]], bytes]
-    suffix: str
+from keras_npu_dump.export import places
+from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
+from keras_npu_dump.export.writer import Writer
+from keras_npu_dump.formats import tree
+from keras_npu_dump.sizes import plural
 
 
 def export(source: Any, target: Any, form: Form,
@@ -88,298 +27,77 @@ def export(source: Any, target: Any, form: Form,
 
     Args:
       source: a dump file, or any level of a dump tree.
-      target: folder, made if missing; not inside `source`'s step folders.
+      target: folder, made if there is something to write; not inside
+        `source`'s step folders.
       form: npy or bin.
       origin_formats: layouts from the graph (`origin_formats_of`), for where
         the shapes alone do not tell NHWC from NCHW.
       progress: called with ("export", files done, files in all).
 
     Raises:
-      InputError: nothing at `source`.
-      OSError: the target cannot be written.
+      InputError: no tensors at `source`, or a target that cannot be written.
+      FormatError: the one file that `source` is cannot be read.
     """
     source, target = os.fspath(source), os.fspath(target)
-    work = list(_work(source))
-    total = sum(len(files) for _, _, files in work)
     result = ExportResult()
+    work = list(_work(source, result))
+    total = sum(len(files) for _, _, files in work)
     done = 0
-    for folder, relative, files in work:
-        output = os.path.normpath(os.path.join(target, relative))
-        writer = _Writer(folder, output, form, origin_formats or {}, result)
-        try:
-            for file in files:
-                writer.add(file)
-                done += 1
-                if progress is not None:
-                    progress("export", done, total)
-        finally:
-            writer.close()
+    with places.writing(target):
+        for folder, relative, files in work:
+            output = os.path.normpath(os.path.join(target, relative))
+            writer = Writer(folder, output, form, origin_formats or {}, result)
+            try:
+                for file in files:
+                    writer.add(file)
+                    done += 1
+                    if progress is not None:
+                        progress("export", done, total)
+            finally:
+                writer.close()
+    if not result.files:
+        _nothing(source, work, result)
     return result
 
 
-def _work(source: str) -> Iterator[Tuple[str, str, List[tree.DumpFile]]]:
+def _work(source: str, result: ExportResult
+          ) -> Iterator[Tuple[str, str, List[tree.DumpFile]]]:
     """(folder, its path below the source, its files)."""
     if os.path.isfile(source):
         folder, name = os.path.split(source)
         found = [file for file in tree.list_files(folder or ".")
                  if file.name == name]
+        # What a single file is, its content decides.
         yield folder or ".", "", [
-            file._replace(kind="dump") if file.kind in ("link", "digits")
-            else file for file in found]
+            file if file.kind in ("stats", "overflow")
+            else file._replace(kind="dump") for file in found]
         return
     if not os.path.isdir(source):
         raise InputError("Expected a dump file or folder. Received: %s, "
                          "which does not exist" % source)
     for step in tree.walk_steps(source):
-        yield (step.path, os.path.relpath(step.path, source),
-               tree.list_files(step.path))
-
-
-class _Writer:
-    """Exports the files of one folder."""
-
-    def __init__(self, folder: str, output: str, form: Form,
-                 origin_formats: OriginFormats, result: ExportResult):
-        self.folder = folder
-        self.output = output
-        self.form = form
-        self.origins = origin_formats
-        self.result = result
-        self.source_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY
-                                 | os.O_CLOEXEC)
-        self.target_fd: Optional[int] = None
-        self.there: Dict[str, int] = {}
-        self.mapped: set = set()
-
-    def close(self) -> None:
-        os.close(self.source_fd)
-        if self.target_fd is not None:
-            os.close(self.target_fd)
-
-    def add(self, file: tree.DumpFile) -> None:
-        """Exports one dump file; other files are only counted."""
-        if file.kind not in ("dump", "overflow"):
-            self.result.passed += 1
-            if file.kind == "digits":
-                self._problem(file, "digits that mapping.csv does not know")
-            return
         try:
-            if file.size > _LARGE:
-                header = tensor.read_header(file.name, dir_fd=self.source_fd)
-                arrays: List[Any] = [None] * len(header.entries)
-            else:
-                header, arrays = tensor.read_file(file.name,
-                                                  dir_fd=self.source_fd)
-        except (FormatError, OSError) as error:
-            self._problem(file, getattr(error, "reason", None) or str(error))
-            return
-        self.result.files += 1
-        if file.full_name != file.name:
-            self._map(file.name, file.full_name)
-        info = ffts.slice_info(header) if header.attrs else None
-        thread = file.dump.thread_id if file.dump is not None else None
-        for entry, values in zip(header.entries, arrays):
-            if entry.stored or not entry.size:
-                try:
-                    self._tensor(file, header, entry, values, info,
-                                 thread or 0)
-                except FormatError as error:
-                    self._problem(file, error.reason)
-
-    def _tensor(self, file: tree.DumpFile, header: Any, entry: Any,
-                values: Optional[np.ndarray], info: Any,
-                thread: int) -> None:
-        label = "%s:%d" % (entry.kind, entry.index)
-        if entry.kind in ("buffer", "space"):
-            kind = "l1buffer" if entry.kind == "buffer" else "space"
-            if values is None:
-                values = self._read(file, entry)
-            self._write("%s.%s.%d.bin" % (file.name, kind, entry.index),
-                        ".bin", b"", values)
-            return
-        if file.kind == "overflow" and self._overflow(file, entry, values):
-            return
-        if not decode.is_decoded(entry.data_type):
-            self.result.raw.append((self._path(file), label,
-                                    entry.dtype_name))
-            name = "%s.%s.%d.%d.%s.%s.bin" % (
-                file.name, entry.kind, entry.index, entry.size,
-                entry.dtype_name, entry.format_name)
-            if values is None:
-                values = self._read(file, entry)
-            self._write(name, ".bin", b"", values)
-            return
-        if values is None:
-            if entry.original_shape in (None, entry.shape) \
-                    and self._stream(file, entry):
-                return
-            values = self._read(file, entry)
-        if info is not None:
-            values = ffts.shaped_slice(values, ffts.slice_shape(
-                info, entry.kind, thread, entry.index))
-        layout = entry.format_name
-        if layout in layouts.BLOCKED:
-            original = layouts.to_original(
-                values, entry,
-                self.origins.get((header.op_name, entry.kind, entry.index)))
-            if original.reason is not None:
-                self.result.kept_layout.append((self._path(file), label,
-                                                original.reason))
-            values, layout = original.values, original.layout
-        name = self.form.name(file.name, entry.kind, entry.index,
-                              values.shape, values.dtype, layout)
-        self._write(name, self.form.suffix,
-                    self.form.head(values.dtype, values.shape), values)
-
-    def _read(self, file: tree.DumpFile, entry: Any) -> np.ndarray:
-        return tensor.read_array(file.name, entry, mmap=True,
-                                 dir_fd=self.source_fd)
-
-    def _overflow(self, file: tree.DumpFile, entry: Any,
-                  values: Optional[np.ndarray]) -> bool:
-        """An overflow record as JSON; False if it is none."""
-        if entry.kind != "output" or values is None:
-            return False
-        try:
-            record = overflow.vendor_json(values.tobytes())
-        except ValueError:
-            return False
-        text = json.dumps(record, indent=4).encode("ascii")
-        self._write("%s.output.%d.json" % (file.name, entry.index), ".json",
-                    text, None)
-        return True
-
-    def _stream(self, file: tree.DumpFile, entry: Any) -> bool:
-        """Copies a tensor in its own layout block by block."""
-        count = entry.count
-        if count is None or entry.format_name in layouts.BLOCKED:
-            return False
-        dtype = decode.value_dtype(entry.data_type)
-        if decode.stored_bytes(entry.data_type, count) > entry.size:
-            return False
-        name = self._name(self.form.name(
-            file.name, entry.kind, entry.index, entry.shape, dtype,
-            entry.format_name), self.form.suffix)
-        head = self.form.head(dtype, entry.shape)
-        size = len(head) + count * dtype.itemsize
-        if self._is_there(name, size):
-            return True
-        fd = self._create(name)
-        try:
-            tensor_left = count
-            _write_all(fd, [head])
-            for block in tensor.iter_blocks(self._path(file), entry, _BLOCK):
-                block = block[:tensor_left]
-                _write_all(fd, [block])
-                tensor_left -= block.size
-        finally:
-            os.close(fd)
-        self._count(size)
-        return True
-
-    def _write(self, name: str, suffix: str, head: bytes,
-               values: Optional[np.ndarray]) -> None:
-        name = self._name(name, suffix)
-        size = len(head) + (0 if values is None else values.nbytes)
-        if self._is_there(name, size):
-            return
-        fd = self._create(name)
-        try:
-            parts: List[Any] = [head] if head else []
-            if values is not None and values.nbytes:
-                parts.append(np.ascontiguousarray(values))
-            _write_all(fd, parts)
-        finally:
-            os.close(fd)
-        self._count(size)
-
-    def _name(self, name: str, suffix: str) -> str:
-        """The name itself, or the vendor's replacement for a long one."""
-        if len(name) < _MAX_NAME and (
-                name.isascii() or len(os.fsencode(name)) < _MAX_NAME):
-            return name
-        short = uuid.uuid3(uuid.NAMESPACE_DNS, name).hex + suffix
-        self._map(short, name)
-        return short
-
-    def _map(self, short: str, name: str) -> None:
-        """Adds a line to the target's mapping.csv, once."""
-        self._open()
-        if short in self.mapped:
-            return
-        self.mapped.add(short)
-        fd = os.open(mapping.MAPPING, os.O_WRONLY | os.O_CREAT | os.O_APPEND
-                     | os.O_CLOEXEC, 0o600, dir_fd=self.target_fd)
-        try:
-            os.write(fd, b"%s,%s\n" % (os.fsencode(short),
-                                       os.fsencode(name)))
-        finally:
-            os.close(fd)
-
-    def _open(self) -> None:
-        """Makes the target folder, and sees what an earlier run left."""
-        if self.target_fd is not None:
-            return
-        make_private(self.output)
-        self.target_fd = os.open(self.output, os.O_RDONLY | os.O_DIRECTORY
-                                 | os.O_CLOEXEC)
-        with os.scandir(self.output) as entries:
-            # A broken run leaves a file shorter than it should be, so sizes
-            # tell what has to be written again.
-            self.there = {entry.name: entry.stat(follow_symlinks=False)
-                          .st_size for entry in entries}
-        if mapping.MAPPING in self.there:
-            with open(os.path.join(self.output, mapping.MAPPING), "rb") as \
-                    lines:
-                self.mapped.update(os.fsdecode(line.partition(b",")[0])
-                                   for line in lines)
-
-    def _is_there(self, name: str, size: int) -> bool:
-        self._open()
-        if self.there.get(name) == size:
-            self.result.skipped += 1
-            return True
-        return False
-
-    def _create(self, name: str) -> int:
-        return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-                       | os.O_CLOEXEC, 0o600, dir_fd=self.target_fd)
-
-    def _count(self, size: int) -> None:
-        self.result.written += 1
-        self.result.bytes += size
-
-    def _path(self, file: tree.DumpFile) -> str:
-        return os.path.join(self.folder, file.name)
-
-    def _problem(self, file: tree.DumpFile, reason: str) -> None:
-        self.result.problems.append((self._path(file), reason))
+            files = tree.list_files(step.path)
+        except OSError as error:
+            result.problems.append((step.path, error.strerror or str(error)))
+            continue
+        yield step.path, os.path.relpath(step.path, source), files
 
 
-def make_private(folder: str) -> None:
-    """Makes a folder and those above it that are missing, all 0700."""
-    # os.makedirs gives its mode to the last one only.
-    if folder and not os.path.isdir(folder):
-        make_private(os.path.dirname(folder))
-        try:
-            os.mkdir(folder, 0o700)
-        except FileExistsError:
-            pass
-
-
-def _write_all(fd: int, parts: List[Any]) -> None:
-    count = os.writev(fd, parts) if parts else 0
-    if count == sum([len(part) if isinstance(part, bytes) else part.nbytes
-                     for part in parts]):
+def _nothing(source: str, work: List[Any], result: ExportResult) -> None:
+    """Raises what there is to say of a source without any tensor, if that is all of it."""
+    if result.problems:
+        if os.path.isfile(source):
+            raise FormatError(source, result.problems[0][1])
         return
-    views = [memoryview(part).cast("B") for part in parts
-             if memoryview(part).nbytes]
-    while views:
-        while views and count >= views[0].nbytes:
-            count -= views.pop(0).nbytes
-        if views:
-            views[0] = views[0][count:]
-            count = os.writev(fd, views)
+    count = sum(file.kind == "stats" for _, _, files in work for file in files)
+    if count:
+        raise InputError(
+            "nothing to export: %s holds statistics alone (dump_data=stats, %s) "
+            "and no tensors. Dump with dump_data=tensor, or read the statistics "
+            "with `keras-npu-dump inspect`" % (source, plural(count, "file")))
+    raise InputError("nothing to export: expected a dump file, or a folder "
+                     "with dump files at any depth. Received: %s" % source)
 
 
 def origin_formats_of(graphs: Any) -> Dict[Tuple[str, str, int], str]:

@@ -34,6 +34,22 @@ def _line(row: Sequence[List[str]], number: int, widths: Sequence[int],
                      for column, (text, width) in enumerate(zip(texts, widths)))
 
 
+def printable(text: str, file: Any) -> str:
+    """The text, with `\\xe4` for what the file's encoding does not have.
+
+    A path may hold any letter, and where stdout is ASCII that must not be the
+    end of a command.
+    """
+    encoding = getattr(file, "encoding", None)
+    if not isinstance(encoding, str):
+        return text
+    try:
+        text.encode(encoding, getattr(file, "errors", None) or "strict")
+        return text
+    except UnicodeEncodeError:
+        return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def print_text(text: str, styles: Any = (), file: Any = None) -> None:
     """Prints text; on a terminal, words that `styles` names are coloured by rich.
 
@@ -43,6 +59,7 @@ def print_text(text: str, styles: Any = (), file: Any = None) -> None:
       file: defaults to stdout.
     """
     file = sys.stdout if file is None else file
+    text = printable(text, file)
     if getattr(file, "isatty", lambda: False)():
         try:
             from rich.console import Console

@@ -209,9 +209,9 @@ def test_long_names_are_mapped_like_the_vendors(tmp_path):
                                            (7, "<i4")])
 def test_large_tensors_are_copied_in_blocks(tmp_path, monkeypatch, number,
                                             dtype):
-    from keras_npu_dump.export import tensors
-    monkeypatch.setattr(tensors, "_LARGE", 1000)
-    monkeypatch.setattr(tensors, "_BLOCK", 64)
+    from keras_npu_dump.export import writer
+    monkeypatch.setattr(writer, "_LARGE", 1000)
+    monkeypatch.setattr(writer, "_BLOCK", 64)
     raw = np.arange(600, dtype=np.uint16).tobytes() * 2
     name = "Add.a.1.2.1617161424189416"
     count = len(raw) // (2 if number == 27 else 4)

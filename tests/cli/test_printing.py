@@ -1,0 +1,44 @@
+"""Does a stdout that lacks a letter end a command?"""
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from keras_npu_dump.cli import main
+from keras_npu_dump.report.tables import print_text
+from tests.analysis.synthetic import Job, op
+
+
+def ascii_stdout(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    return stream
+
+
+def shown_in(stream):
+    stream.flush()
+    return stream.buffer.getvalue().decode("ascii")
+
+
+@pytest.mark.parametrize("command", [
+    ["collect"], ["inspect"], ["inspect", "--op", "relu"],
+    ["export", "--to", "npy"], ["export", "--to", "msaccucmp"]])
+def test_letters_that_stdout_does_not_have_are_escaped(tmp_path, monkeypatch, command):
+    folder = tmp_path / "Gewichte_für_日本"
+    job = Job(folder, [op("x", "Data"), op("ü/relu", "Relu", ["x:0"])])
+    job.execution(0, {"ü/relu": ([np.arange(3.)], [np.ones(3)])})
+    stream = ascii_stdout(monkeypatch)
+    status = main(command[:1] + [str(folder)] + command[1:])
+    assert status in (0, 1) and "\\xfc" in shown_in(stream)
+
+
+def test_what_stdout_can_say_is_left_as_it_is(monkeypatch):
+    stream = io.StringIO()
+    print_text("für 日本", file=stream)
+    assert stream.getvalue() == "für 日本\n"
+    # A name that is not UTF-8 arrives as a lone surrogate.
+    for errors, expected in (("strict", b"a\\udcff\n"), ("surrogateescape", b"a\xff\n")):
+        raw = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors=errors)
+        print_text("a\udcff", file=raw)
+        assert raw.buffer.getvalue() == expected

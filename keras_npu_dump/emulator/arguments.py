@@ -7,7 +7,7 @@ from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator import opinfo
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.emulator.graph_text import Argument
-from keras_npu_dump.emulator.shapes import UNKNOWN_RANK, as_tuple
+from keras_npu_dump.emulator.shapes import UNKNOWN_RANK, as_tuple, proto_shape
 
 
 def describe(root: Flat, call: Any) -> List[Argument]:
@@ -25,7 +25,7 @@ def describe(root: Flat, call: Any) -> List[Argument]:
             held = handle._handle_data.shape_and_type[0]  # pylint: disable=protected-access
             found.append(Argument(
                 "Variable", _unique(variable_names.get(_key(handle), name), taken), held.dtype,
-                _proto_shape(held.shape)))
+                proto_shape(held.shape)))
         elif name in read_from:
             found.append(Argument("IteratorV2", _unique(call.iterator_name(handle), taken), dtype,
                                   ()))
@@ -50,12 +50,6 @@ def _unique(name: str, taken: Set[str]) -> str:
 
 def _key(handle: Any) -> int:
     return handle._id  # pylint: disable=protected-access
-
-
-def _proto_shape(shape: Any) -> Any:
-    if shape.unknown_rank:
-        return UNKNOWN_RANK
-    return tuple(int(dim.size) for dim in shape.dim)
 
 
 def iterators(root: Flat) -> Set[str]:

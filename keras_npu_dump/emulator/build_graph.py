@@ -48,10 +48,12 @@ def write(folder: graph_files.GraphFolder, session: Any, graph: Any,
       session: options and generation.
       graph: has `graph_id`.
       make: (whether constants keep their values, attributes of the root) -> the graphs.
-        With a dump path the values stay, whatever the level (GE graph_utils.cc).
+        With a dump path the values stay, whatever the level (GE graph_utils.cc), but in
+        the oldest generation.
     """
     level = graph_files.dump_level(session.generation.switch)
-    made = make(session.has_dump_path or level == 1, _attrs(session, graph, level))
+    always = session.has_dump_path and session.generation.keeps_constants
+    made = make(always or level == 1, _attrs(session, graph, level))
     prefix = folder.prefix(session.device_id)
     generation = session.generation
     name = names.format_graph_name(names.GraphName(

@@ -30,22 +30,33 @@ def apply() -> None:
         return
     _DONE.add("applied")
     import tensorflow as tf
-    watch.install()
-    small_graphs.install()
-    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-    _check_onednn()
+    prepare()
     _inline_nested(type(tf.function(lambda: None)))
     _drop_xla(tf)
     _watch_keras(tf)
 
 
+def prepare() -> None:
+    """Begins to watch, with the settings that dump and no dump need to be bit-equal."""
+    if "prepared" in _DONE:
+        return
+    _DONE.add("prepared")
+    import tensorflow as tf
+    watch.install()
+    small_graphs.install()
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    _check_onednn()
+
+
 def onednn_is_on() -> bool:
     """Whether TensorFlow, already imported, uses oneDNN's rewrites."""
+    if os.environ.get("TF_ENABLE_ONEDNN_OPTS", "").lower() in ("1", "true"):
+        return True  # TensorFlow 2.6 follows the variable and answers no all the same
     try:
         from tensorflow.python.util import _pywrap_util_port
         return bool(_pywrap_util_port.IsMklEnabled())
     except (ImportError, AttributeError):
-        return os.environ.get("TF_ENABLE_ONEDNN_OPTS", "0") not in ("0", "")
+        return False
 
 
 def _check_onednn() -> None:

@@ -7,10 +7,11 @@ data_index (GE davinci_model.cc, runtime dump_task.cpp).
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import itertools
 import threading
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Optional, Set, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator import (
@@ -29,6 +30,9 @@ from keras_npu_dump.emulator.own_work import own_work
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
 from keras_npu_dump.emulator.twin import Activation, Twin
+
+# Runs of small graphs that are kept in mind: an eager loop makes thousands.
+_REMEMBERED = 10000
 
 
 class Graph:
@@ -69,9 +73,9 @@ class Engine:
         self.active = False
         self.graphs: Dict[str, Graph] = {}
         self.order: List[Graph] = []
-        self.small: List[Tuple[str, int, int]] = []
+        self.small: Deque[Tuple[str, int, int]] = collections.deque(maxlen=_REMEMBERED)
         self.folder = graph_files.GraphFolder()
-        self._graph_ids = itertools.count()
+        self._graph_ids: Iterator[int] = itertools.count()
         self._model_ids = itertools.count(1)
         self._lock = threading.RLock()
         self.loop_size = 1
@@ -92,6 +96,7 @@ class Engine:
         """Starts the session; graphs are watched once the device is the default."""
         self._session = session
         self.folder = graph_files.GraphFolder(session.generation.folder)
+        self._graph_ids = session.generation.graph_ids()
         self._missing = set(session.layers) if session.dump else set()
 
     def execute(self, call: Any) -> List[Any]:
@@ -235,7 +240,7 @@ class Engine:
         self._report_unread(flat)
         inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
         graph.static = shapes.is_static(flat, inferred)
-        graph.loop = loops.find(flat, bool(arguments.iterators(flat)), graph.static)
+        graph.loop = loops.find(flat, arguments.iterators(flat), graph.static)
         if graph.loop is not None and graph.loop.kind == loops.NPU:
             self._size_graphs.set(self, self.loop_size)
         if self.session.has_dump_path:
@@ -245,13 +250,21 @@ class Engine:
 
     def _plan(self, graph: Graph, flat: Flat, call: Any) -> None:
         session = self.session
-        sunk = graph.loop.node if graph.loop is not None and graph.loop.sunk else ""
+        if session.exception_dump and not graph.static:
+            # GE executor_dumper.cc: of a dynamic graph one of the two takes effect.
+            messages.warning(
+                "emulator: graph %s has dynamic shapes; with enable_exception_dump=1 or"
+                " NPU_COLLECT_PATH only exceptions of such graphs are dumped, and nothing of its"
+                " data.", graph.name)
+            return
+        unread = self._conditions_unread(graph, flat, call)
         if session.debug:
             # Overflow detection knows neither steps nor modes nor layers (GE
             # dump_properties.cc): what overflows is dumped whole.
-            plan = Plan(flat, call.variables(), "all", chosen=overflow.may_overflow, sunk=sunk)
+            plan = Plan(flat, call.variables(), "all", chosen=overflow.may_overflow,
+                        unread=unread)
         else:
-            plan = Plan(flat, call.variables(), session.mode, session.layers, sunk=sunk)
+            plan = Plan(flat, call.variables(), session.mode, session.layers, unread=unread)
             self._missing -= plan.found
         if plan.empty:
             return
@@ -263,11 +276,33 @@ class Engine:
         graph.random = any(opinfo.has_random_state(node)
                            for node in flat_lib.all_nodes(flat, call.lookup))
 
+    def _conditions_unread(self, graph: Graph, flat: Flat, call: Any) -> Set[int]:
+        """id(flat) of the conditions that stay where nothing comes out of them, with what is
+        inside: that of a loop on the device, and those that draw random numbers, which would
+        be others in another place."""
+        unread: Set[int] = set()
+        for inner in flat.walk():
+            if inner.role != "cond" or id(inner) in unread:
+                continue
+            random = any(opinfo.has_random_state(node)
+                         for node in flat_lib.all_nodes(inner, call.lookup))
+            if random:
+                messages.warning("emulator: the condition of %s draws random numbers and cannot"
+                                 " be dumped.", inner.node)
+            if random or (graph.loop is not None and graph.loop.sunk
+                          and graph.loop.node == inner.node):
+                unread.update(id(one) for one in inner.walk())
+        return unread
+
     def _report_unread(self, flat: Flat) -> None:
+        """One sentence for each reason, however many operators it concerns."""
+        found: Dict[str, List[str]] = {}
         for inner in flat.walk():
             for node, why in inner.unread:
-                messages.warning("emulator: what happens inside %s cannot be dumped (%s).",
-                                node, why)
+                found.setdefault(why, []).append(node)
+        for why, nodes in found.items():
+            messages.warning("emulator: what happens inside %s%s cannot be dumped (%s).", nodes[0],
+                             " and %d more" % (len(nodes) - 1) if len(nodes) > 1 else "", why)
 
     def _dump(self, graph: Graph, plan: Plan, dumped: Dict[int, int], call: Any,
               activation: Activation) -> None:

@@ -206,20 +206,25 @@ class _Flattener:
             copy.input.extend("^" + name for name in controls if "^" + name not in copy.input)
             copy.attr.pop("_class", None)
             if node.op in CALLS:
-                self._inline_call(copy, nodes, aliases)
+                self._inline_call(copy, copy.attr["f"].func.name, "output:%d", nodes, aliases)
+            elif opinfo.op_def(node) is None:
+                # A call of old: the operator is the function (tf.function has no such).
+                self._inline_call(copy, node.op, "", nodes, aliases)
             else:
                 nodes.append(copy)
         ends = [names[name] for name in [*definition.control_ret.values(), *_unfetched(definition)]]
         return {name: outside(tensor) for name, tensor in definition.ret.items()}, ends
 
-    def _inline_call(self, call, nodes, aliases):
-        body = self._lookup(call.attr["f"].func.name)
+    def _inline_call(self, call, function, numbered, nodes, aliases):
+        """Inlines a call; its outputs are called `numbered`, or after the function's own."""
+        body = self._lookup(function)
         data, controls = split_control(call.input)
         bound = {arg.name: tensor for arg, tensor in zip(body.signature.input_arg, data)}
         ret, ends = self._inline(body, call.name, call.name, bound, controls, nodes, aliases)
         tensors = [ret[output.name] for output in body.signature.output_arg]
-        for index, tensor in enumerate(tensors):
-            aliases["%s:output:%d" % (call.name, index)] = tensor
+        for index, (output, tensor) in enumerate(zip(body.signature.output_arg, tensors)):
+            name = numbered % index if numbered else output.name + ":0"
+            aliases["%s:%s" % (call.name, name)] = tensor
         # Stands for "the call has ended", so that dependants keep one control input each.
         done = type(call)()
         done.name, done.op = call.name, "NoOp"
@@ -237,7 +242,7 @@ class _Flattener:
         if held:
             flat.unread.append((node.name, "%s holds %s" % (node.op, ", ".join(held))))
         elif node.op in V1_CONTROL:
-            flat.unread.append((node.name, "%s of TF1 control flow" % node.op))
+            flat.unread.append((node.name, "TF1 control flow"))
 
 
 def _follow(tensor: str, aliases: Dict[str, str]) -> str:

@@ -7,9 +7,10 @@ device is opened.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import time
-from typing import Dict, Optional, Tuple
+from typing import Dict, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import ConfigError
 
@@ -72,6 +73,21 @@ class Generation:
         if self.names == "tf1":
             return "ge_default_%s_%d" % (time.strftime("%Y%m%d%H%M%S"), graph_id)
         return "%s_%d" % (function, graph_id) if self.names == "suffix" else function
+
+    def graph_ids(self) -> Iterator[int]:
+        """GE's numbers of graphs; the TF1 adapter leaves room for nine more each (geop_npu.cc)."""
+        return itertools.count(1, 10) if self.names == "tf1" else itertools.count()
+
+    @property
+    def keeps_constants(self) -> bool:
+        """Whether the values of constants stay in graphs when there is a dump path; in the
+        oldest GE only DUMP_GE_GRAPH=1 kept them."""
+        return self.index != "5"
+
+    @property
+    def missing_path(self) -> str:
+        """GE's code for a dump without dump_path."""
+        return "E10001" if self.graph_id == "no" else "E10058"
 
     def counts_end(self, static: bool) -> bool:
         """Whether an execution that met the end of the data raises the counter."""

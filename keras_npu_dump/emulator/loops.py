@@ -9,7 +9,7 @@ known the host runs it as often, and it counts the same. A While beside other wo
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Set
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator import build_graph, small_text, writer
@@ -42,10 +42,14 @@ class Loop:
         return self.kind != BUILTIN
 
 
-def find(root: Flat, has_iterator: bool, static: bool) -> Optional[Loop]:
-    """The loop of a graph by the adapter's rule, or None."""
+def find(root: Flat, iterators: AbstractSet[str], static: bool) -> Optional[Loop]:
+    """The loop of a graph by the adapter's rule, or None.
+
+    Args:
+      iterators: names of the arguments from which an iterator operator reads.
+    """
     loops = [node for node in root.nodes if node.op in flat_lib.LOOPS]
-    if len(loops) != 1 or not has_iterator:
+    if len(loops) != 1 or iterators.isdisjoint(loops[0].input):
         return None
     node = loops[0]
     feeding = {node.name}

@@ -162,9 +162,8 @@ class NpuDeviceHandle:
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
         """Functions that are executed inside run on the device."""
-        from keras_npu_dump.emulator import small_graphs, watch
-        watch.install()
-        small_graphs.install()
+        from keras_npu_dump.emulator import defaults
+        defaults.prepare()
         before, ENGINE.active = ENGINE.active, True
         try:
             yield

@@ -6,7 +6,7 @@ out is never computed a second time, never kept alive, never copied.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import AbstractSet, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator import opinfo
@@ -75,7 +75,7 @@ class Plan:
       mode: "input", "output" or "all".
       layers: names of operators, empty for all.
       chosen: further says of a node whether it may leave files; None is always.
-      sunk: the node of a loop that the device runs itself, without its condition.
+      unread: id(flat) of graphs that nothing is to come out of.
 
     Attributes:
       ops: id(flat) -> its DumpedOps in executable order.
@@ -86,7 +86,8 @@ class Plan:
     """
 
     def __init__(self, root: Flat, variables: Sequence[bool], mode: str, layers: Any = (),
-                 chosen: Optional[Callable[[Any], bool]] = None, sunk: str = ""):
+                 chosen: Optional[Callable[[Any], bool]] = None,
+                 unread: AbstractSet[int] = frozenset()):
         self.root = root
         self._variables = variables
         self._mode = mode
@@ -101,7 +102,7 @@ class Plan:
             self._wanted[id(flat)] = {}
             self.reads[id(flat)] = []
             self.ops[id(flat)] = []
-            if sunk and _within_condition_of(flat, sunk):
+            if id(flat) in unread:
                 continue
             for node in flat.nodes:
                 if not opinfo.dumped(node):
@@ -181,11 +182,3 @@ class Plan:
                 return False
             flat, head = flat.parent, flat_lib.node_of(outer)
         return False
-
-
-def _within_condition_of(flat: Optional[Flat], loop: str) -> bool:
-    while flat is not None:
-        if flat.role == "cond" and flat.node == loop:
-            return True
-        flat = flat.parent
-    return False

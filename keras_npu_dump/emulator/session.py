@@ -18,10 +18,11 @@ from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.formats import names
 from keras_npu_dump.steps import StepSet
 
+_NEW = Generation()
 _DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
 
 
-def check_options(options: Dict[str, str]) -> Optional[str]:
+def check_options(options: Dict[str, str], generation: Generation = _NEW) -> Optional[str]:
     """What GE would say about dump options (texts by name); None if nothing."""
     dump, debug = options.get("enable_dump", "0"), options.get("enable_dump_debug", "0")
     for name, value in (("enable_dump", dump), ("enable_dump_debug", debug)):
@@ -34,7 +35,8 @@ def check_options(options: Dict[str, str]) -> Optional[str]:
         return None
     path = options.get("dump_path")
     if not path:
-        return "E10058: dump is enabled and option ge.exec.dumpPath is missing."
+        return "%s: dump is enabled and option ge.exec.dumpPath is missing." % (
+            generation.missing_path)
     if not os.path.isdir(path):
         return "E10001: dump path %r is not an existing directory." % path
     if not os.access(path, os.R_OK | os.W_OK):
@@ -76,7 +78,7 @@ class Session:
 
     def __post_init__(self):
         self.started = self.started or time.time()
-        self.fault = check_options(self.options)
+        self.fault = check_options(self.options, self.generation)
         self.dump = self.fault is None and self.options.get("enable_dump") == "1"
         self.debug = self.fault is None and self.options.get("enable_dump_debug") == "1"
         self.steps = StepSet.of(self.options.get("dump_step") or None if self.dump else None)
@@ -90,6 +92,13 @@ class Session:
     def has_dump_path(self) -> bool:
         """Whether Build graphs are written even without DUMP_GE_GRAPH."""
         return self.dump or self.debug
+
+    @property
+    def exception_dump(self) -> bool:
+        """Whether exceptions are dumped in full; NPU_COLLECT_PATH has the same effect (GE
+        dump_manager.cc)."""
+        return (self.options.get("enable_exception_dump") == "1"
+                or bool(os.environ.get("NPU_COLLECT_PATH")))
 
     @property
     def time_folder(self) -> str:

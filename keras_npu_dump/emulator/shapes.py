@@ -53,6 +53,13 @@ def as_tuple(shape: Any) -> Tuple[int, ...]:
     return tuple(-1 if dim is None else int(dim) for dim in shape.as_list())
 
 
+def proto_shape(shape: Any) -> Tuple[int, ...]:
+    """A TensorShapeProto as GE writes it."""
+    if shape.unknown_rank:
+        return UNKNOWN_RANK
+    return tuple(int(dim.size) for dim in shape.dim)
+
+
 def _infer(flat: Flat, sources: Sequence[Any], lookup: Any, shapes: Shapes,
            fixed: Optional[Sequence[Any]] = None) -> None:
     from tensorflow.core.framework import graph_pb2

@@ -160,8 +160,14 @@ def _dtype(handle: Any) -> int:
 def _read(handle: Any) -> Any:
     from tensorflow.python.framework import dtypes
     from tensorflow.python.ops import gen_resource_variable_ops
-    return as_array(gen_resource_variable_ops.read_variable_op(
-        handle, dtypes.as_dtype(_dtype(handle))))
+    return gen_resource_variable_ops.read_variable_op(handle, dtypes.as_dtype(_dtype(handle)))
+
+
+def _entry(tensor: Any, origin: Optional[Tuple[str, int]] = None) -> Any:
+    dtype = tensor.dtype.as_datatype_enum
+    if dtype in opinfo.OPAQUE:
+        return writer.opaque(dtype)
+    return writer.value_of(as_array(tensor), dtype, origin)
 
 
 def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
@@ -174,10 +180,9 @@ def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
         if _is_variable(value):
             # A plain assignment does not read, and may be the variable's first value.
             entries.append(writer.opaque(opinfo.DT_RESOURCE) if op == "AssignVariableOp"
-                           else writer.value_of(_read(value), _dtype(value)))
+                           else _entry(_read(value)))
         else:
-            tensor = ops.convert_to_tensor(value)
-            entries.append(writer.value_of(as_array(tensor), tensor.dtype.as_datatype_enum))
+            entries.append(_entry(ops.convert_to_tensor(value)))
     return entries
 
 
@@ -186,11 +191,11 @@ def _dump(graph: Graph, op: str, inputs: Sequence[Any], before: List[Any], resul
     outputs = []
     if session.mode != "input":
         made = [] if result is None else result if isinstance(result, (list, tuple)) else [result]
-        outputs = [writer.value_of(as_array(item), item.dtype.as_datatype_enum, (op, index))
-                   for index, item in enumerate(made) if hasattr(item, "dtype")]
+        outputs = [_entry(item, (op, index)) for index, item in enumerate(made)
+                   if hasattr(item, "dtype")]
         if opinfo.changes_variables(op):
-            outputs += [writer.value_of(_read(handle), _dtype(handle), (op, len(outputs)))
-                        for handle in inputs if _is_variable(handle)]
+            outputs += [_entry(_read(handle), (op, len(outputs))) for handle in inputs
+                        if _is_variable(handle)]
     if before or outputs:
         writer.write_operator(session.folder(graph.ge_name, graph.model_id, 0), session, op, op, 1,
                               before, outputs)

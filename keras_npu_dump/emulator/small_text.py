@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from keras_npu_dump.emulator import opinfo
 from keras_npu_dump.emulator.graph_text import describe_tensor
+from keras_npu_dump.emulator.shapes import proto_shape
 from keras_npu_dump.formats.graph import Graph, GraphOp, connect
 
 _DT_INT64 = 9  # DataType of TensorFlow
@@ -28,8 +29,8 @@ def describe(op: str, inputs: Sequence[Any],
         data = getattr(value, "_handle_data", None)
         if data is not None and data.is_set:
             held = data.shape_and_type[0]
-            shape = tuple(int(dim.size) for dim in held.shape.dim)
-            found.append(Input(variable_name(value) or "Variable", held.dtype, shape))
+            found.append(Input(variable_name(value) or "Variable", held.dtype,
+                               proto_shape(held.shape)))
         else:
             tensor = ops.convert_to_tensor(value)
             found.append(Input(None, tensor.dtype.as_datatype_enum,

@@ -158,6 +158,67 @@ def functions(folder):
     return seen
 
 
+def rarities(folder):
+    """Loops beside an iterator, random conditions, calls of old, values without bytes."""
+    from keras_npu_dump import emulator
+    emulator.install()
+    import npu_device
+    npu_device.global_options().enable_exception_dump = 1
+    _, tf = _opened(folder, dump_step="0-9")
+    from tensorflow.python.framework import function
+    seen = {}
+
+    @tf.function
+    def drawn():
+        return tf.while_loop(lambda i: tf.random.uniform([]) < 0.8, lambda i: (i + 1,),
+                             [tf.constant(0)])[0]
+
+    seen["drawn"] = [int(drawn()) for _ in range(12)]
+
+    @function.Defun(tf.float32, tf.float32, func_name="called_of_old")
+    def called(x, y):
+        return tf.add(x, y, name="sum"), tf.multiply(x, y, name="product")
+
+    @tf.function
+    def calling(x):
+        total, product = called(x, 3.0)
+        return total * 10.0 + product
+
+    seen["calling"] = float(calling(tf.constant(2.0)))
+    total = tf.Variable(0.0)
+    data = tf.data.Dataset.from_tensor_slices(np.ones((30, 2), "float32"))
+
+    @tf.function
+    def beside(iterator):
+        x = next(iterator)
+        for i in tf.range(2):
+            total.assign_add(x[i])
+
+    beside(iter(data))
+
+    @tf.function
+    def through(iterator):
+        for _ in tf.range(2):
+            total.assign_add(next(iterator)[0])
+        return total.read_value()
+
+    through(iter(data))
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.float32)])
+    def dynamic(x):
+        return x * 2.0
+
+    dynamic(tf.constant([1.0]))
+    words = tf.Variable(["a", "bc"], name="words")
+    words.assign(["d", "ef"])
+    ranks = tf.Variable(1.0, shape=tf.TensorShape(None), name="any_rank")
+    ranks.assign([1.0, 2.0])
+    seen["kinds"] = {graph.name.split("_")[3]: graph.loop and graph.loop.kind
+                     for graph in _engine().order}
+    seen["names"] = [graph.name for graph in _engine().order]
+    return seen
+
+
 def _definition(tf, function, *args):
     from tensorflow.python.eager import context
     name = function.get_concrete_function(*args).name
@@ -242,7 +303,8 @@ def iterators(folder):
     def count(name, action):
         before = len(_engine().small)
         action()
-        seen[name] = sum(graph[0].startswith("dp_init") for graph in _engine().small[before:])
+        seen[name] = sum(graph[0].startswith("dp_init")
+                         for graph in list(_engine().small)[before:])
 
     data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
     count("numpy", lambda: model.fit(x, y, batch_size=8, epochs=3, verbose=0))
@@ -274,7 +336,7 @@ def callbacks(folder):
     nets.generator(tf)
     op_callbacks.remove_op_callback(note)
     small = collections.Counter(name.rpartition("_")[0] if "Op_" in name else "MakeIterator"
-                                for name, _, _ in _engine().small[before:])
+                                for name, _, _ in list(_engine().small)[before:])
     return {"functions": {graph.name: [graph.count, seen[graph.name]]
                           for graph in _engine().order},
             "unknown": [name for name in seen if name.startswith("__inference")

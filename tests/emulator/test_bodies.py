@@ -9,10 +9,10 @@ def step_of(seen, part):
     return operators(seen.steps(name)[1])
 
 
-@pytest.mark.parametrize("what", ["bodies", "functions"])
+@pytest.mark.parametrize("what", ["bodies", "functions", "rarities"])
 def test_results_are_bit_equal_with_and_without_dump(observe, what):
     with_dump, without = observe(what), observe(what, OBSERVE_DUMP="no")
-    for key in set(with_dump.result) - {"names", "counts"}:
+    for key in set(with_dump.result) - {"names", "counts", "kinds"}:
         assert with_dump.result[key] == without.result[key], key
 
 
@@ -126,6 +126,57 @@ def test_a_fault_of_the_emulator_is_said_and_training_goes_on(observe):
     assert seen.stderr.count("cannot be written, which is a fault of the emulator: KeyError") == 1
     # The variable's own assignment, and three executions.
     assert seen.stderr.count("cannot be dumped, which is a fault of the emulator: KeyError") == 4
+
+
+def test_a_condition_that_draws_random_numbers_stays_and_is_said(observe):
+    # That its results are those of the run without dump is seen above.
+    seen = observe("rarities")
+    assert len(set(seen.result["drawn"])) > 1
+    assert "the condition of while draws random numbers and cannot be dumped" in seen.stderr
+    found = step_of(seen, "drawn")
+    assert found and not any("random" in name.lower() for name in found)
+
+
+def test_a_call_whose_operator_is_the_function_is_inlined(observe):
+    seen = observe("rarities")
+    assert seen.result["calling"] == 56.0
+    name = next(name for name in seen.result["names"] if "calling" in name)
+    found = operators(seen.steps(name)[0])
+    for part, value in (("sum", 5.0), ("product", 6.0)):
+        (records,) = [records for op, records in found.items() if "called_of_old/" + part in op]
+        assert [float(outputs(record)[0]) for record in records] == [value]
+    ops = seen.build_files()[name][0].ops
+    known = {op.name for op in ops}
+    assert {edge.rpartition(":")[0] for op in ops for edge in op.inputs if edge} <= known
+
+
+def test_fact_4_only_a_loop_that_takes_the_iterator_is_one_of_the_device(observe):
+    seen = observe("rarities")
+    assert seen.result["kinds"]["beside"] is None
+    assert seen.result["kinds"]["through"] == "BUILTIN_LOOP"
+    told = [line for line in seen.stderr.splitlines() if "set_npu_loop_size" in line]
+    assert len(told) == 1 and "_through_" in told[0]
+
+
+def test_fact_6_exception_dump_takes_the_place_of_data_in_dynamic_graphs(observe):
+    seen = observe("rarities")
+    name = next(name for name in seen.result["names"] if "dynamic" in name)
+    assert not seen.steps(name) and name in seen.build_files()
+    assert "graph %s has dynamic shapes" % name in seen.stderr
+
+
+def test_what_an_eager_string_holds_has_no_bytes(observe):
+    seen = observe("rarities")
+    strings = [entry for model in seen.models() if model.startswith("AssignVariableOp")
+               for records in operators(seen.steps(model)[0]).values()
+               for header, _ in records for entry in header.entries if entry.data_type == 13]
+    assert strings and {entry.size for entry in strings} == {0}
+
+
+def test_a_variable_of_unknown_rank_is_no_scalar(observe):
+    shapes = {op.output_descs[0].shape for graphs in observe("rarities").build_files().values()
+              for op in graphs[0].ops if op.name == "any_rank"}
+    assert {tuple(shape) for shape in shapes} == {(-2,)}
 
 
 def test_in_a_scope_only_what_runs_inside_runs_on_the_device(observe):

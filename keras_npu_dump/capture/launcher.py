@@ -9,12 +9,11 @@ import sys
 from typing import Any, List, NamedTuple, Optional
 
 from keras_npu_dump import messages
-from keras_npu_dump.capture import attach, device, guards, script_run
+from keras_npu_dump.capture import attach, device, guards, script_run, sources
 from keras_npu_dump.capture.fit_patch import add_to_all_models
 from keras_npu_dump.capture.import_hook import when_imported
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture
-from keras_npu_dump.capture.sources import mentions_npu_device
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
 
@@ -35,7 +34,8 @@ class Outcome(NamedTuple):
     error: Optional[DumpError]
 
 
-def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: bool) -> Outcome:
+def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: bool,
+               open_device: Optional[bool] = None) -> Outcome:
     """Runs `script` as `__main__` with its own arguments.
 
     Args:
@@ -43,6 +43,8 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
       script: path of a Python file.
       arguments: everything after the script on the command line.
       emulate: put the emulator where `import npu_device` finds it.
+      open_device: open the device for the script as soon as it has imported TensorFlow.
+        Defaults to doing so where the script imports npu_device nowhere.
 
     Raises:
       InputError: if there is no such script.
@@ -61,10 +63,11 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         config = config.at(attach.absolute(config.dump_path))
         guards.check_free_space(config.dump_path, config.min_free_gb)
         prepare_dump_path(config.dump_path)
-    setup = _Setup(config)
+    expected = sources.find_import(script) if open_device is None else None
+    setup = _Setup(config, expected, open_device)
     if emulate or not config.is_off:
         when_imported("npu_device", setup.watch)
-        if not mentions_npu_device(script):
+        if open_device or (open_device is None and expected is None):
             when_imported("tensorflow", setup.open_for_the_script)
     if not config.is_off:
         add_to_all_models(setup.make_callback)
@@ -76,7 +79,8 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     if setup.error is not None:
         return Outcome(2, None, setup.error)
     if not config.is_off and capture is None:
-        messages.warning("The script ended without opening a device: nothing was dumped.")
+        messages.warning("The script ended without opening a device: nothing was dumped.%s",
+                         setup.why_expected())
     if capture is not None:
         capture.close()
     return Outcome(status, capture, None)
@@ -85,9 +89,13 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
 class _Setup:
     """What happens when the script opens its device, and when it trains."""
 
-    def __init__(self, config: DumpConfig):
+    def __init__(self, config: DumpConfig, expected: Optional[sources.Place],
+                 open_device: Optional[bool]):
         self.config = config
         self.error: Optional[DumpError] = None
+        # Said from where `run` was started; the script may go elsewhere.
+        self._expected = expected and expected._replace(path=os.path.relpath(expected.path))
+        self._open_device = open_device
         self._told = False
 
     def watch(self, module: Any) -> None:
@@ -113,16 +121,38 @@ class _Setup:
             module.open().as_default()
 
     def make_callback(self) -> Any:
-        """The callback for all fits; None while the script has opened no device."""
+        """The callback for all fits; None where one may run on no device.
+
+        Raises:
+          DumpError: at a fit that would run on no device. It is too late to open
+            it for the script: the model's variables are on the CPU, and what works on those
+            the adapter runs there, too (FallbackCPU in npu_device.cpp, op_executors).
+        """
         if attach.current() is None:
-            if not self._told:
-                self._told = True
-                messages.warning(
-                    "fit() begins before npu_device.open(): it runs on no NPU and nothing is"
-                    " dumped. The script speaks of npu_device, so it is expected to open it.")
-            return None
+            if self.error is not None:
+                return None  # told at the end; the script has gone on all the same
+            text = ("fit() begins and npu_device.open() has not been called: it runs on no NPU and"
+                    " nothing is dumped.")
+            if self._open_device is False:
+                if not self._told:
+                    self._told = True
+                    messages.warning("%s", text)
+                return None
+            self.error = DumpError(
+                text + self.why_expected() + " Expected: `npu_device.open().as_default()` before"
+                " the model is built, now its variables are on the CPU. --noopen_device lets fits"
+                " run before that.")
+            raise self.error
         from keras_npu_dump.capture.callback import NpuDumpCallback
         return NpuDumpCallback()
+
+    def why_expected(self) -> str:
+        """Why the device was not opened for the script, and how it will be."""
+        if self._expected is None:
+            return ""
+        return (" The script is expected to open it, as npu_device is imported in %s, line %d;"
+                " `keras-npu-dump run --open_device` opens it for the script."
+                % self._expected)
 
     def is_told(self, error: BaseException) -> bool:
         """Whether the error is ours, and told in one message instead of a traceback."""

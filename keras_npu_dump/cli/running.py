@@ -25,6 +25,10 @@ def _run_flags() -> absl_flags.FlagValues:
                        ("json", "One JSON document on stdout; the script's stdout goes to stderr."),
                        ("help", "Show this text.")):
         absl_flags.DEFINE_boolean(name, False, text, flag_values=values, module_name=PROGRAM)
+    absl_flags.DEFINE_boolean(
+        "open_device", None, "Open the device for the script when it imports TensorFlow. Not given:"
+        " only if npu_device is imported nowhere in the script and its modules.",
+        flag_values=values, module_name=PROGRAM)
     # Here dumping is what the command is for: not given means on.
     absl_flags.DEFINE_flag(
         switch_flag("data_dump_flag", None, "Dump operators' data: on, unless switched off here"
@@ -56,7 +60,7 @@ def run(arguments: List[str]) -> int:
     config = _run_config(values)
     from keras_npu_dump.capture.launcher import run_script
     with _own_stdout(bool(values.json)):
-        outcome = run_script(config, rest[0], rest[1:], bool(values.emulate))
+        outcome = run_script(config, rest[0], rest[1:], bool(values.emulate), values.open_device)
     if outcome.error is not None:
         raise outcome.error
     final = None if outcome.capture is None else outcome.capture.final

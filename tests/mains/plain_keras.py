@@ -1,4 +1,4 @@
-"""Knows nothing of dumping, nor of the device; the last batch is smaller than the others."""
+"""Imports neither us nor npu_device, it only has the word; the last batch is smaller."""
 import small
 import tensorflow as tf
 

@@ -72,6 +72,21 @@ def test_a_main_that_knows_no_device_and_has_a_smaller_last_batch(tmp_path):
     assert document["runs"][0]["environment"]["AOE_MODE"] == "2"
 
 
+def test_a_fit_on_no_device_is_stopped_before_its_first_batch(tmp_path):
+    done = run_main(tmp_path, "opens_if_asked.py", status=2)
+    assert "opens_if_asked.py, line 8" in done.stderr and "--open_device" in done.stderr
+    assert done.stderr.count("fit() begins") == 1 and "Traceback" not in done.stderr
+    assert done.stdout == ""
+    run_main(tmp_path, "opens_if_asked.py", options=["--open_device"])
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+
+
+def test_a_fit_on_no_device_may_be_meant(tmp_path):
+    done = run_main(tmp_path, "opens_if_asked.py", options=["--noopen_device"])
+    assert done.stdout == "trained\n" and "nothing is dumped" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_custom_loop_is_dumped_and_told_how_to_tie_its_batches(tmp_path):
     done = run_main(tmp_path, "custom_loop.py", options=["--data_dump_step=0|5"])
     assert trained(manifest(tmp_path)) == [[(0, None), (5, None)]]

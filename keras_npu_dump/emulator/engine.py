@@ -19,7 +19,6 @@ from keras_npu_dump.emulator import (
     build_graph,
     graph_files,
     loops,
-    opinfo,
     overflow,
     shapes,
     writer,
@@ -46,8 +45,9 @@ class Graph:
       plan: what a dumped execution writes; None where nothing is dumped.
       static: whether all its shapes are known before it runs.
       loop: the loop in it that the device runs, or None.
-      random: whether it draws from generators that belong to the instantiated function,
-        so that the twin must run in every execution or in none.
+      own_state: whether it holds kernels that keep state, which would not be the twin's, so
+        that the twin must run in every execution or in none.
+      bare: runs in place of the function where nothing is dumped.
     """
 
     def __init__(self, name: str, graph_id: int, model_id: int, ge_name: str = ""):
@@ -57,7 +57,7 @@ class Graph:
         self.model_id = model_id
         self.count = 0
         self.plan: Optional[Plan] = None
-        self.random = False
+        self.own_state = False
         self.twin: Optional[Twin] = None
         self.bare: Optional[Twin] = None
         self.constants: Dict[Any, Any] = {}
@@ -146,18 +146,22 @@ class Engine:
 
     def _run(self, graph: Graph, index: int, call: Any) -> List[Any]:
         dumped = self._indices(graph, index)
-        if not dumped and not graph.random:
-            return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
+        if not dumped and not graph.own_state:
+            return self._run_undumped(graph, call)
         with self._lock:
             if graph.twin is None and graph.plan is not None:
                 self._make_twin(graph, graph.plan, call)
         if graph.twin is None or graph.plan is None:
-            return call.plain()
+            return self._run_undumped(graph, call)
         outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
             with own_work(), self.survives("an execution of %s cannot be dumped" % graph.ge_name):
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
+
+    @staticmethod
+    def _run_undumped(graph: Graph, call: Any) -> List[Any]:
+        return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
 
     @contextlib.contextmanager
     def survives(self, failure: str) -> Iterator[None]:
@@ -173,12 +177,12 @@ class Engine:
     def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
         try:
             with own_work():
-                graph.twin = Twin(call.context, plan.root, plan, graph.random)
+                graph.twin = Twin(call.context, plan.root, plan, graph.own_state)
         except Exception as error:  # pylint: disable=broad-except
             # A function that TensorFlow does not take in its instrumented form still trains.
             messages.warning("emulator: graph %s cannot be read out, and nothing of it is dumped"
                              " (%s).", graph.name, error)
-            graph.plan, graph.random = None, False
+            graph.plan, graph.own_state = None, False
 
     def _met_end(self, graph: Graph, index: int) -> None:
         """The data ended inside this execution: whether it counts differs."""
@@ -230,12 +234,13 @@ class Engine:
     def _describe(self, graph: Graph, call: Any) -> None:
         """Looks into the function, and writes its graph where that is asked for."""
         write_graph = build_graph.wanted(self.session)
-        if not (self.session.has_dump_path or write_graph or call.uses_xla):
+        # As the device: whoever compiled it for XLA, it runs without; and loops whose rounds
+        # draw numbers run them in order. With dump and without, or the two would differ.
+        otherwise = call.uses_xla or flat_lib.keeps_state_in_rounds(call.definition, call.lookup)
+        if not (self.session.has_dump_path or write_graph or otherwise):
             return
         flat = flat_lib.flatten(call.definition, call.lookup)
-        if call.uses_xla:
-            # As the device: whoever compiled it for XLA, it runs without. With dump and
-            # without, or the two would differ.
+        if otherwise:
             graph.bare = Twin(call.context, flat, None)
         self._report_unread(flat)
         inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
@@ -273,8 +278,7 @@ class Engine:
                             graph.name)
             return
         graph.plan = plan
-        graph.random = any(opinfo.has_random_state(node)
-                           for node in flat_lib.all_nodes(flat, call.lookup))
+        graph.own_state = flat_lib.keeps_state(flat, call.lookup)
 
     def _conditions_unread(self, graph: Graph, flat: Flat, call: Any) -> Set[int]:
         """id(flat) of the conditions that stay where nothing comes out of them, with what is
@@ -284,8 +288,7 @@ class Engine:
         for inner in flat.walk():
             if inner.role != "cond" or id(inner) in unread:
                 continue
-            random = any(opinfo.has_random_state(node)
-                         for node in flat_lib.all_nodes(inner, call.lookup))
+            random = flat_lib.keeps_state(inner, call.lookup)
             if random:
                 messages.warning("emulator: the condition of %s draws random numbers and cannot"
                                  " be dumped.", inner.node)

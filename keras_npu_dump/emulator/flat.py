@@ -7,7 +7,7 @@ or the name of an argument.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from keras_npu_dump.emulator import opinfo
 
@@ -97,14 +97,27 @@ def body_function(node: Any, role: str) -> Any:
 
 
 def named_functions(node: Any) -> List[str]:
-    """The functions that a node's attributes name."""
-    return [function.name for value in node.attr.values()
-            for function in [value.func, *value.list.func] if function.name]
+    """The functions that a node names, in its attributes or (calls of old) as its operator."""
+    called = [node.op] if opinfo.op_def(node) is None else []
+    return called + [function.name for value in node.attr.values()
+                     for function in [value.func, *value.list.func] if function.name]
 
 
-def all_nodes(root: Flat, lookup: Lookup) -> Iterator[Any]:
-    """Every node of the graph and of whatever function it names, however deep."""
-    stack = [node for flat in root.walk() for node in flat.nodes]
+def keeps_state(root: Flat, lookup: Lookup) -> bool:
+    """Whether a kernel in the graph, however deep, keeps state; see `opinfo.keeps_state`."""
+    nodes = [node for flat in root.walk() for node in flat.nodes]
+    return any(opinfo.keeps_state(node) for node in _with_named(nodes, lookup))
+
+
+def keeps_state_in_rounds(definition: Any, lookup: Lookup) -> bool:
+    """Whether a loop in a function, however deep, holds a kernel that keeps state."""
+    loops = [node for node in _with_named(definition.node_def, lookup) if node.op in LOOPS]
+    return any(opinfo.keeps_state(node) for node in _with_named(loops, lookup))
+
+
+def _with_named(nodes: Iterable[Any], lookup: Lookup) -> Iterator[Any]:
+    """The nodes, and those of whatever function they name, however deep."""
+    stack = list(nodes)
     seen: Set[str] = set()
     while stack:
         node = stack.pop()

@@ -12,7 +12,7 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import flat as flat_lib
-from keras_npu_dump.emulator import graft
+from keras_npu_dump.emulator import graft, opinfo
 from keras_npu_dump.emulator.flat import Flat
 
 DT_INT32, DT_BOOL, DT_VARIANT = 3, 10, 21
@@ -117,6 +117,13 @@ class Instrumented:
             definition.signature.control_output.append(key)
             definition.control_ret[key] = node
         definition.node_def.extend(flat.nodes)
+        for node in definition.node_def:
+            if node.op in flat_lib.LOOPS and any(
+                    opinfo.keeps_state(inner) for role in flat_lib.roles(node)
+                    for body in flat.bodies[(node.name, role)].walk() for inner in body.nodes):
+                # TensorFlow starts rounds before others have ended: numbers that they draw
+                # would go to any of them.
+                node.attr["parallel_iterations"].i = 1
         _add_reads(definition, self._reads.get(id(flat), ()))
         counts = {node: 0 for node, _ in flat.bodies}
         for (node, _), body in flat.bodies.items():
@@ -208,10 +215,10 @@ class _Gate:
         self._empty: Dict[int, str] = {}
         self._count = 0
         arg = definition.signature.input_arg.add()
-        arg.name, arg.type = "dump_on", DT_BOOL
+        arg.name, arg.type = "keras_npu_dump_on", DT_BOOL
 
     def through(self, tensor: str, dtype: int) -> str:
-        """The tensor where dump_on is true, else an empty one."""
+        """The tensor where the argument is true, else an empty one."""
         if dtype not in self._empty:
             empty = _node(self._definition, "Const", "dump_gate/empty_%d" % dtype)
             empty.attr["dtype"].type = dtype
@@ -228,7 +235,7 @@ class _Gate:
     def _switch(self, tensor: str, dtype: int) -> str:
         self._count += 1
         switch = _node(self._definition, "Switch", "dump_gate/switch_%d" % self._count)
-        switch.input.extend([tensor, "dump_on"])
+        switch.input.extend([tensor, "keras_npu_dump_on"])
         switch.attr["T"].type = dtype
         return switch.name
 

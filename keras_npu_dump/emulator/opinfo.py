@@ -52,18 +52,25 @@ def input_dtypes(node: Any) -> List[int]:
             for dtype in _expand(arg, node)]
 
 
-def has_random_state(node: Any) -> bool:
-    """Whether the kernel draws from a generator that belongs to the instantiated function."""
+def keeps_state(node: Any) -> bool:
+    """Whether the kernel keeps something that belongs to the instantiated function.
+
+    A generator of random numbers, or a table or queue that has no name by which another
+    kernel could find it.
+    """
     definition = op_def(node)
-    return bool(definition and definition.is_stateful
-                and any(attr.name == "seed" for attr in definition.attr))
+    if not (definition and definition.is_stateful):
+        return False
+    known = {attr.name for attr in definition.attr}
+    return "seed" in known or ("shared_name" in known and not node.attr["shared_name"].s and not (
+        "use_node_name_sharing" in known and node.attr["use_node_name_sharing"].b))
 
 
 def has_effects(node: Any) -> bool:
     """Whether TensorFlow runs it even if nothing needs it, and that can be noticed."""
     definition = op_def(node)
     return bool(definition and definition.is_stateful and node.op not in _READERS
-                and not has_random_state(node))
+                and not keeps_state(node))
 
 
 def dumped(node: Any) -> bool:

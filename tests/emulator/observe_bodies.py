@@ -175,6 +175,22 @@ def rarities(folder):
 
     seen["drawn"] = [int(drawn()) for _ in range(12)]
 
+    @tf.function
+    def rounds(dump_on):  # a name that the twin's own argument might have had
+        for _ in tf.range(20):
+            dump_on = dump_on * 0.9 + tf.random.normal([])
+        return dump_on
+
+    seen["rounds"] = [_number(rounds(tf.constant(0.0))) for _ in range(8)]
+
+    @tf.function
+    def counted(x):
+        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.float32)
+        tf.raw_ops.LookupTableInsertV2(table_handle=table, keys=x, values=tf.cast(x, tf.float32))
+        return tf.raw_ops.LookupTableSizeV2(table_handle=table)
+
+    seen["table"] = [int(counted(tf.constant([key], tf.int64))) for key in range(12)]
+
     @function.Defun(tf.float32, tf.float32, func_name="called_of_old")
     def called(x, y):
         return tf.add(x, y, name="sum"), tf.multiply(x, y, name="product")

@@ -137,6 +137,15 @@ def test_a_condition_that_draws_random_numbers_stays_and_is_said(observe):
     assert found and not any("random" in name.lower() for name in found)
 
 
+def test_rounds_that_draw_and_tables_of_a_function_are_those_of_the_run_without_dump(observe):
+    # Equality is seen above; executions 0 to 9 are dumped.
+    seen = observe("rarities")
+    assert seen.result["table"] == list(range(1, 13))
+    assert len(set(seen.result["rounds"])) == 8
+    for part in ("rounds", "counted"):
+        assert step_of(seen, part)
+
+
 def test_a_call_whose_operator_is_the_function_is_inlined(observe):
     seen = observe("rarities")
     assert seen.result["calling"] == 56.0

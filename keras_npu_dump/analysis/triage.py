@@ -15,6 +15,7 @@ from keras_npu_dump.analysis import (
     rule_precision,
     rule_ranks,
 )
+from keras_npu_dump.analysis.coverage import operators_seen
 from keras_npu_dump.analysis.evidence import show_places
 from keras_npu_dump.analysis.executions import PairView
 from keras_npu_dump.analysis.operators import fusion_pass
@@ -22,6 +23,7 @@ from keras_npu_dump.analysis.related import explained_by_others
 from keras_npu_dump.analysis.run import Run, open_run
 from keras_npu_dump.analysis.series import Series
 from keras_npu_dump.analysis.suspects import LOW, Suspect, merged
+from keras_npu_dump.collect.roles import ROLES
 from keras_npu_dump.errors import InputError
 
 SCHEMA = "keras_npu_dump.triage/1"
@@ -69,7 +71,8 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
 
     Args:
       path: a dump, as for `open_run`, or a Run.
-      role: of the graphs to look at; without a training graph, others are taken.
+      role: of the graphs to look at, or "all"; without a training graph, others are
+        taken.
       rank: look at one rank only.
       limit: operators in the next dump_layer.
       write: writes the flagfile to `{dump_path}/next.flags` if there is a suspect;
@@ -81,8 +84,13 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
       medium confidence.
 
     Raises:
-      InputError: no dump data there. FormatError: a manifest.json that is none.
+      InputError: no dump data there, an unknown role, no operators asked for.
+      FormatError: a manifest.json that is none.
     """
+    if role not in ROLES + ("all",):
+        raise InputError("role: expected one of %s, all. Received: %r" % (", ".join(ROLES), role))
+    if limit < 1:
+        raise InputError("limit: expected at least 1 operator. Received: %r" % limit)
     run = path if isinstance(path, Run) else open_run(path, progress=progress)
     groups = run.groups(role)
     if rank is not None:
@@ -93,7 +101,8 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
             work.read(key, ordinal, pair)
     if not work.series and not _overflow_only(run):
         raise InputError("no dump data below %s to look at%s" % (
-            run.path, "" if not run.pairs else ": no training graph was dumped"))
+            run.path, "" if not run.pairs else ": no %s graph was dumped" % (
+                "training" if role == "train" else role)))
     return work.answer(limit, write)
 
 
@@ -191,7 +200,7 @@ class _Work:
             "executions": sum(len(one.steps) for one in self.series),
             "data_indices": sorted({step.data_index for one in self.series for step in one.steps
                                     if step.data_index is not None}),
-            "operators": max([len(one.operators) for one in self.series] or [0]),
+            "operators": operators_seen(self.series),
             "files": self.files,
             "tensors": sum(len(columns.key) for one in self.series for columns in one.columns),
             "dump_data": [name for kind, name in (("stats", "stats"), ("dump", "tensor"),

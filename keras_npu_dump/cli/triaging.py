@@ -9,7 +9,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="the dump folder of a training")
     parser.add_argument("--rank", metavar="RANK", help="only this rank")
     parser.add_argument("--role", default="train", metavar="ROLE",
-                        help="graphs of this role, or all (default: train)")
+                        help="graphs of this role: train, eval, predict, iterator, init,"
+                        " unknown or all (default: train)")
     parser.add_argument("--limit", type=int, default=16, metavar="OPERATORS",
                         help="at most so many in the next dump_layer (default: 16)")
     parser.add_argument("--flagfile", metavar="FILE",

@@ -105,7 +105,7 @@ def _next(planned: Any) -> str:
 
 
 def _observations(found: List[Any]) -> str:
-    lines = ["Looks odd, and is probably right:"]
+    lines = ["Looks odd, of low confidence:"]
     for one in found[:_SHOWN]:
         lines.append("   %s, %s: %s" % (one.op, _where(one), one.message))
     if len(found) > _SHOWN:

@@ -1,7 +1,7 @@
 """How much of a training a triage has looked at."""
 from __future__ import annotations
 
-from typing import Sequence, Set
+from typing import Iterable, List, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.columns import distinct
 from keras_npu_dump.analysis.series import Series
@@ -20,3 +20,14 @@ def operators_seen(group: Sequence[Series]) -> int:
             before = columns.key
         names.update(series.operators.names[position] for position in positions)
     return len(names)
+
+
+def ranges(numbers: Iterable[Optional[int]]) -> List[str]:
+    """[3, 8, 4, 5] -> ["3-5", "8"], as items of a dump_step."""
+    found: List[List[int]] = []
+    for number in sorted({one for one in numbers if one is not None}):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return [str(first) if first == last else "%d-%d" % (first, last) for first, last in found]

@@ -279,8 +279,8 @@ class _Execution:
         covered |= consequence.region
         self._poison(consequence, suspect)
         step = self.series.steps[self.number].data_index
-        if step not in suspect.steps:
-            suspect.steps.append(step)
+        if step is not None:
+            suspect.inherited.append(step)
 
     def _arrival(self, position: int, slot: int, turn: int, source: Optional[int],
                  variable: Optional[int], told: Set[Tuple[str, int]]) -> Optional[Suspect]:

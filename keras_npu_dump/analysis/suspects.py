@@ -42,10 +42,11 @@ class Suspect:
       position: of the operator in execution order. order: for sorting.
       also: further operators that say the same (a gradient of the suspect, the
         same operator on other ranks), as text.
-      ranks, steps: all that show it. upstream: position of what is to be looked at
-        next, where that is not the operator itself. until: data_index up to which
-        it takes to see it, where one execution does not show it. from_rank: another
-        rank made it.
+      ranks, steps: all in which the operator itself goes wrong. inherited: the
+        data_index of executions that begin with variables which it spoilt. upstream:
+        position of what is to be looked at next, where that is not the operator
+        itself. until: data_index up to which it takes to see it, where one execution
+        does not show it. from_rank: another rank made it.
     """
 
     op: str
@@ -66,10 +67,16 @@ class Suspect:
     also: List[str] = dataclasses.field(default_factory=list)
     ranks: List[Any] = dataclasses.field(default_factory=list)
     steps: List[Any] = dataclasses.field(default_factory=list)
+    inherited: List[int] = dataclasses.field(default_factory=list)
     series: Any = None
     upstream: Optional[int] = None
     until: Optional[int] = None
     from_rank: bool = False
+
+    @property
+    def consequences(self) -> List[int]:
+        """`inherited`, ascending, without executions in which it goes wrong anyway."""
+        return sorted(set(self.inherited).difference(self.steps))
 
     def to_json(self) -> Dict[str, Any]:
         """The keys of the schema `keras_npu_dump.triage/1`, in its order."""
@@ -109,4 +116,7 @@ def merged(suspects: List[Suspect]) -> List[Suspect]:
         if first is not one:
             first.ranks += [rank for rank in one.ranks if rank not in first.ranks]
             first.steps += [step for step in one.steps if step not in first.steps]
+            first.inherited += one.inherited
+    for one in kept.values():
+        one.steps.sort(key=lambda step: -1 if step is None else step)
     return list(kept.values())

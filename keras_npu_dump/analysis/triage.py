@@ -47,7 +47,8 @@ class Triage:
         "operators", "files", "tensors", "dump_data", "graph", "rules" and
         "not_checked" (rule: why), "observations" (what looks odd and is of low
         confidence, as suspects), "neighbours" (operator: its producers,
-        consumers, fusion_pass, and what says the same), "unreadable".
+        consumers, fusion_pass, what says the same, the executions in which it goes
+        wrong itself, and those that inherit its "consequences"), "unreadable".
       observations: the suspects of low confidence.
     """
 
@@ -212,7 +213,8 @@ class _Work:
             "neighbours": {one.op: {
                 "producers": one.producers[:12], "consumers": one.consumers[:12],
                 "fusion_pass": one.fusion_pass, "also": one.also[:12],
-                "ranks": one.ranks, "data_indices": one.steps} for one in suspects},
+                "ranks": one.ranks, "data_indices": one.steps,
+                "consequences": one.consequences} for one in suspects},
             "unreadable": [{"path": str(path), "reason": reason}
                            for path, reason in self.problems[:MAX_SUSPECTS]],
         }

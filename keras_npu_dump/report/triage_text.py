@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from keras_npu_dump.analysis.coverage import ranges
 from keras_npu_dump.analysis.suspects import REASONS
 from keras_npu_dump.report.tables import print_text
 from keras_npu_dump.sizes import human_bytes, plural
@@ -62,7 +63,10 @@ def _suspect(number: int, one: Any) -> str:
     if len(one.ranks) > 1:
         lines.append("   ranks        %s" % _some(one.ranks, 16))
     if len(one.steps) > 1:
-        lines.append("   seen in      data_index %s" % _some(one.steps, 12))
+        lines.append("   seen in      data_index %s" % _some(ranges(one.steps), 12))
+    if one.consequences:
+        lines.append("   later        consequences in %s (through variables)" % _some(
+            ranges(one.consequences), 12))
     origins = [name for name in one.original_ops if name != one.op]
     if origins:
         lines.append("   TensorFlow   %s" % _some(origins))

@@ -65,9 +65,12 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
     if first.step is None:
         return NextDump(why="the dump does not say which execution it is of")
     chosen = _Chosen(limit)
-    related = [one for one in suspects if one.step == first.step and one.series is not None
+    last = max(first.step, first.until or 0)
+    related = [one for one in suspects if one.step is not None
+               and first.step <= one.step <= last and one.series is not None
                and one.position >= 0 and one.series.operators is first.series.operators]
     if first.reason == "arrives-bad" and first.upstream is not None:
+        related = [first]
         chosen.upstream(first.series, [first.upstream])
         chosen.add(first.series, first.position)
     else:
@@ -81,15 +84,21 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
     names = [first.series.operators.names[one] for one in chosen.positions]
     sizes = _Sizes(pair, first.series)
     steps = str(first.step)
-    if first.until is not None and first.until > first.step:
-        steps = "%d-%d" % (first.step, first.until)
-        copies *= first.until - first.step + 1
+    if last > first.step:
+        steps = "%d-%d" % (first.step, last)
+        copies *= last - first.step + 1
     total = sum(sizes.of(position) for position in chosen.positions)
     return NextDump(
         dump_layer=names, dump_step=steps, ranks=ranks,
         estimated_bytes=int(total * copies),
         why="the inputs and outputs of %s%s" % (
-            first.op, " and of what feeds it" if len(names) > 1 else ""))
+            first.op, _and_of(len(related) > 1, len(names) > len(related))))
+
+
+def _and_of(others: bool, producers: bool) -> str:
+    if others:
+        return ", of the suspects beside it" + (" and of what feeds them" if producers else "")
+    return " and of what feeds it" if producers else ""
 
 
 def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:

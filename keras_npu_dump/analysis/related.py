@@ -5,9 +5,11 @@ from typing import List, Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect
+from keras_npu_dump.analysis.suspects import HIGH, LOW, MEDIUM, Suspect, surer
 
 _GROWN = 1e3
+# Executions that a next dump looks at, at most, to see what breaks on an update.
+_SEEN = 8
 _NOT_FINITE = ("nan", "infinity")
 
 
@@ -20,12 +22,15 @@ def explained_by_others(suspects: List[Suspect]) -> List[Suspect]:
       belongs to that operator.
     * What a collective hands to this rank belongs to the rank that put it in.
     * A batch with a heavy tail is worth a look where something breaks on it.
+    * So is an update that multiplied a weight a thousandfold where something
+      breaks after it: it is believed as much as that.
     """
     for one in suspects:
         if one.reason == "jump" and one.confidence == LOW and any(
                 other.confidence == HIGH and other.series is one.series
                 and other.order[:2] == one.order[:2] for other in suspects):
             one.confidence = MEDIUM
+        _believe_leap(one, suspects)
     kept: List[Suspect] = []
     for one in suspects:
         cause = _cause(one, suspects)
@@ -40,6 +45,20 @@ def explained_by_others(suspects: List[Suspect]) -> List[Suspect]:
             cause.message += "; the first value that is not finite comes at data_index %s (%s)" % (
                 one.step, one.op)
     return kept
+
+
+def _believe_leap(one: Suspect, suspects: List[Suspect]) -> None:
+    if one.leap is None:
+        return
+    later = [other for other in suspects if other is not one and other.series is one.series
+             and other.order[:2] >= (one.order[0], one.leap)
+             and other.reason != "ranks-disagree"]
+    for other in later:
+        if surer(other.confidence, one.confidence):
+            one.confidence = other.confidence
+    steps = [other.step for other in later if other.confidence != LOW and other.step is not None]
+    if steps and one.step is not None and one.step <= min(steps) <= one.step + _SEEN:
+        one.until = max(one.until or 0, min(steps))
 
 
 def _cause(one: Suspect, suspects: List[Suspect]) -> Optional[Suspect]:

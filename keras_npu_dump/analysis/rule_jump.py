@@ -15,7 +15,8 @@ such (above 1000). Weights that grew a thousandfold and still grow by half with 
 last update that was dumped are reported with medium confidence, with high from a
 million on, or where growth leads to values that are not finite. Weights that grew
 and then stand still have found large numbers to learn (prices, say): that is odd,
-and told with low confidence, unless a single update did all of it.
+and told with low confidence, unless a single update did all of it. (`related` believes
+a single update from zero, of which no factor is known, if something breaks after it.)
 """
 from __future__ import annotations
 
@@ -83,7 +84,15 @@ def _diverging(series: Series) -> List[Suspect]:
                            _confidence(path, number, growth, total), len(onsets) - 1)
     suspect.upstream = path.weight.variable
     suspect.until = _until(series, path, number)
+    suspect.leap = _leap(path, floor)
     return [suspect]
+
+
+def _leap(path: _Path, floor: float) -> Optional[int]:
+    """The first execution with an update that did all of it alone."""
+    with np.errstate(invalid="ignore"):
+        leaps = (path.after >= DIVERGED * np.fmax(path.before, floor)) & ~path.bad
+    return int(np.argmax(leaps)) if leaps.any() else None
 
 
 def _until(series: Series, path: _Path, number: int) -> Optional[int]:
@@ -209,8 +218,9 @@ def _origins(series: Series, number: int, aligned: Aligned, jumped: np.ndarray,
         if not series.inputs_seen(number, position):
             continue
         what = "the batch" if table.is_data(position) else table.types[position]
-        message = "%s gives values up to %s, at most %s in the %d executions before%s" % (
-            what, explain.number(aligned.size[number, key]), explain.number(base[key]), number,
+        message = "%s gives values up to %s, at most %s in the %s before%s" % (
+            what, explain.number(aligned.size[number, key]), explain.number(base[key]),
+            "execution" if number == 1 else "%d executions" % number,
             "" if table.is_data(position) else ", although its inputs did not change like that")
         # Data may well have a heavy tail; `related` believes it if something
         # breaks in the same execution.

@@ -8,6 +8,8 @@ from keras_npu_dump.analysis.series import Series
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 _ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
+# True of all executions, not of one: where it begins is no point in time.
+_STANDING = frozenset(("underflow", "zero-gradient", "vanishing-gradient", "constant-output"))
 
 # Reasons, and what each says. Codes are stable.
 REASONS = {
@@ -46,7 +48,8 @@ class Suspect:
         data_index of executions that begin with variables which it spoilt. upstream:
         position of what is to be looked at next, where that is not the operator
         itself. until: data_index up to which it takes to see it, where one execution
-        does not show it. from_rank: another rank made it.
+        does not show it. leap: the execution (as in `order`) in which a single update
+        multiplied a weight a thousandfold. from_rank: another rank made it.
     """
 
     op: str
@@ -71,6 +74,7 @@ class Suspect:
     series: Any = None
     upstream: Optional[int] = None
     until: Optional[int] = None
+    leap: Optional[int] = None
     from_rank: bool = False
 
     @property
@@ -106,8 +110,7 @@ def make_suspect(series: Series, number: int, position: int, reason: str, messag
 def merged(suspects: List[Suspect]) -> List[Suspect]:
     """One suspect per operator and reason, over ranks and executions, the first one kept.
 
-    Sorted: what is surest first, then by execution, then by the order in which
-    operators run.
+    Sorted: what is surest first, as of one operator and reason that one is kept.
     """
     kept: Dict[Tuple[str, str], Suspect] = {}
     for one in sorted(suspects, key=lambda one: (_ORDER[one.confidence], one.order,
@@ -120,3 +123,25 @@ def merged(suspects: List[Suspect]) -> List[Suspect]:
     for one in kept.values():
         one.steps.sort(key=lambda step: -1 if step is None else step)
     return list(kept.values())
+
+
+def surer(first: str, second: str) -> bool:
+    """A confidence above another."""
+    return _ORDER[first] < _ORDER[second]
+
+
+def in_time(suspects: List[Suspect]) -> List[Suspect]:
+    """Sorted by fit and execution; in one execution what is surest first, then what runs first.
+
+    What holds in every execution (a gradient that is always zero) comes behind what
+    happened in one, unless it is sure.
+    """
+    # Graphs of several roles take turns; those of one role come in their order.
+    known = all(one.iteration is not None and "fit" in one.iteration for one in suspects)
+
+    def key(one: Suspect) -> Tuple[Any, ...]:
+        fit = one.iteration["fit"] if known and one.iteration is not None else 0
+        standing = one.reason in _STANDING and one.confidence != HIGH
+        return (standing, fit, one.order[:2], _ORDER[one.confidence], one.order[2], str(one.rank))
+
+    return sorted(suspects, key=key)

@@ -22,7 +22,7 @@ from keras_npu_dump.analysis.operators import fusion_pass
 from keras_npu_dump.analysis.related import explained_by_others
 from keras_npu_dump.analysis.run import Run, open_run
 from keras_npu_dump.analysis.series import Series
-from keras_npu_dump.analysis.suspects import LOW, Suspect, merged
+from keras_npu_dump.analysis.suspects import LOW, Suspect, in_time, merged
 from keras_npu_dump.collect.roles import ROLES
 from keras_npu_dump.errors import InputError
 
@@ -41,7 +41,7 @@ class Triage:
 
     Attributes:
       verdict: "healthy" or "suspect".
-      suspects: of high and medium confidence, the first cause first.
+      suspects: of high and medium confidence, in time: the first cause first.
       next: the next dump.
       checked: what was looked at: "ranks", "executions", "data_indices",
         "operators", "files", "tensors", "dump_data", "graph", "rules" and
@@ -154,9 +154,9 @@ class _Work:
             found.extend(rule_ranks.find(group))
         everything = explained_by_others(merged(found))
         suspects = [one for one in everything if one.confidence != LOW]
-        observations = [one for one in everything if one.confidence == LOW]
+        observations = in_time([one for one in everything if one.confidence == LOW])
         more = len(suspects) - MAX_SUSPECTS
-        suspects = suspects[:MAX_SUSPECTS]
+        suspects = in_time(suspects[:MAX_SUSPECTS])
         for one in suspects:
             _name_fusion_pass(one)
         for one in suspects[:3]:

@@ -51,7 +51,7 @@ class Job:
         if record:
             self._record(pid, options or {})
 
-    def execution(self, data_index, values, iteration=None, turns=1):
+    def execution(self, data_index, values, iteration=None, turns=1, fit=0):
         """Writes one execution.
 
         Args:
@@ -67,7 +67,7 @@ class Job:
                 self._file(folder, name, inputs, outputs)
         if self.journal:
             epoch, batch = iteration or (0, data_index)
-            self._event(event="execution", section=0, data_index=data_index, fit=0, epoch=epoch,
+            self._event(event="execution", section=0, data_index=data_index, fit=fit, epoch=epoch,
                         batch=batch, uncertain=None)
         return folder
 

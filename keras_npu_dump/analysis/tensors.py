@@ -99,8 +99,12 @@ def find_tensor(step: StepView, op: str, index: int = 0, io: str = "output",
 def find_operators(table: Operators, name: str) -> List[int]:
     """Positions of the operator of that name: the graph's, else TensorFlow's, else sanitised.
 
+    Where there is none, "dense/MatMul" is "model/dense/MatMul", a whole end of one
+    operator's name. The backward pass repeats the names of the forward pass: of both
+    the forward operator is meant.
+
     Raises:
-      InputError: there is none; the text names the nearest.
+      InputError: there is none, or several end so; the text names them, or the nearest.
     """
     for names in (table.names, None, [sanitise(one) for one in table.names]):
         if names is None:
@@ -110,6 +114,16 @@ def find_operators(table: Operators, name: str) -> List[int]:
             found = [position for position, one in enumerate(names) if one == name]
         if found:
             return found
+    ends = [position for position, one in enumerate(table.names)
+            if one.endswith("/" + name)
+            or any(other.endswith("/" + name) for other in table.originals[position])]
+    found = [position for position in ends if not table.is_gradient(position)] or ends
+    several = list(dict.fromkeys(table.names[position] for position in found))
+    if len(several) == 1:
+        return found
+    if several:
+        raise InputError("several operators' names end in %r: %s%s" % (
+            "/" + name, ", ".join(several[:8]), ", ..." if len(several) > 8 else ""))
     near = difflib.get_close_matches(name, table.names, 3, 0.5) if len(table) < 20000 else []
     raise InputError("no operator is called %r%s" % (
         name, "; near it: " + ", ".join(near) if near else ""))

@@ -4,45 +4,67 @@ import os
 from typing import Any, Union
 
 from keras_npu_dump.cli.common import print_json
+from keras_npu_dump.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
     parser.add_argument("--op", metavar="REGEX",
                         help="only operators whose GE or TensorFlow name matches")
-    parser.add_argument("--type", metavar="TYPE", help="only operators of this type")
+    parser.add_argument("--type", metavar="TYPE",
+                        help="only operators of this type; capitals do not matter")
     parser.add_argument("--step", metavar="STEP",
-                        help="a data_index, or epoch:batch, or fit:epoch:batch")
+                        help="data_index as in dump_step (5, 3-5, 0|3-5), or epoch:batch, or"
+                        " fit:epoch:batch")
     parser.add_argument("--rank", metavar="RANK", help="only this rank")
-    parser.add_argument("--role", default="train", metavar="ROLE",
-                        help="graphs of this role, or all (default: train)")
+    parser.add_argument("--role", metavar="ROLE",
+                        help="graphs of this role, or all (default: train; without --op, --type,"
+                        " --step and --tensor all, train first)")
     parser.add_argument("--tensor", metavar="NAME",
-                        help="one tensor: OPERATOR, OPERATOR:0, OPERATOR:input:1")
+                        help="one tensor: OPERATOR, OPERATOR:0, OPERATOR:input:1; of the first"
+                        " chosen execution")
 
 
 def inspect(options: argparse.Namespace) -> int:
     """Describes one file, the files of one folder, or the operators of a run."""
     from keras_npu_dump.report.tables import print_text
-    if os.path.isdir(options.path) and not _holds_dump_files(options.path):
-        from keras_npu_dump.analysis.run import open_run
-        from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
-        from keras_npu_dump.report.progress import Progress
-        with Progress() as progress:
-            description = inspect_run(
-                open_run(options.path, progress=progress), op=options.op, op_type=options.type,
-                step=options.step, rank=rank_of(options.rank), tensor=options.tensor,
-                role=options.role)
-        text = inspect_run_text
-    else:
-        from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
-        from keras_npu_dump.report.inspect_text import as_text as text
-        describe = inspect_folder if os.path.isdir(options.path) else inspect_file
-        description = describe(options.path)
+    try:
+        description, text = _described(options)
+    except PermissionError as error:
+        raise InputError("cannot read %s: %s" % (
+            error.filename or options.path, error.strerror)) from None
     if options.json:
         print_json(description)
     else:
         print_text(text(description).rstrip("\n"))
     return 0
+
+
+def _described(options: argparse.Namespace) -> Any:
+    """The description, and what makes a text of it."""
+    asked = [name for name in ("op", "type", "step", "tensor", "rank", "role")
+             if getattr(options, name) is not None]
+    if os.path.isdir(options.path) and (asked or not _holds_dump_files(options.path)):
+        from keras_npu_dump.analysis.run import open_run
+        from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
+        from keras_npu_dump.report.progress import Progress
+        with Progress() as progress:
+            return inspect_run(
+                open_run(options.path, progress=progress), op=options.op, op_type=options.type,
+                step=options.step, rank=rank_of(options.rank), tensor=options.tensor,
+                role=options.role), inspect_run_text
+    from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
+    from keras_npu_dump.report.inspect_text import as_text
+    if os.path.isdir(options.path):
+        return inspect_folder(options.path), as_text
+    description = inspect_file(options.path)
+    if asked and (description["kind"] != "graph" or set(asked) - {"op", "type"}):
+        raise InputError("expected a folder of a dump with --%s%s. Received: %s, a file" % (
+            asked[-1], "" if set(asked) - {"op", "type"} else ", or a graph file", options.path))
+    if asked:
+        from keras_npu_dump.report.inspect_graph import graph_operators
+        description = graph_operators(options.path, options.op, options.type)
+    return description, as_text
 
 
 def rank_of(text: Any) -> Union[int, str, None]:

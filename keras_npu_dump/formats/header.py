@@ -21,7 +21,7 @@ import os
 from typing import List, Optional, Tuple, Union
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import wire
+from keras_npu_dump.formats import looks, wire
 from keras_npu_dump.formats.message import DumpHeader, parse_message
 
 Path = Union[str, "os.PathLike[str]"]
@@ -64,6 +64,9 @@ def header_of(fd: int, size: int, path: Path) -> DumpHeader:
     if header is None:
         header = _read_legacy(fd, size)
     if header is None:
+        what = looks.looks_like(head[:looks.ENOUGH])
+        if what is not None:
+            raise FormatError(path, "not a dump file: it looks like %s" % what, 0)
         reason, where = problem[0]
         raise FormatError(path, "not a dump file, or cut off: %s" % reason,
                           where)
@@ -101,7 +104,9 @@ def parse_header(head: Union[bytes, bytearray], size: int, path: Path,
         reason = "the file is empty"
     if len(head) >= 8:
         length, = wire.LENGTH.unpack_from(head)
-        if not 0 < length <= size - 8:
+        if length > MAX_HEADER and length > size - 8:
+            reason, where = "its first 8 bytes are no length of a header", 0
+        elif not 0 < length <= size - 8:
             reason = ("the header is said to have %d bytes, %d are behind "
                       "its length" % (length, size - 8))
             where = 0

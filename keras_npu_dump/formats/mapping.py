@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Dict, Optional
+from typing import Dict, Iterator, Optional, Tuple
 
 from keras_npu_dump.formats import names
 
@@ -28,12 +28,21 @@ def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
     Raises:
       OSError: mapping.csv is there and cannot be read.
     """
+    return dict(row for row in _rows(folder, dir_fd) if row is not None)
+
+
+def count_skipped(folder) -> int:
+    """How many lines of a folder's mapping.csv have another form, empty ones not counted."""
+    return sum(row is None for row in _rows(folder, None))
+
+
+def _rows(folder, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
+    """(digits, long name) of each line; None for one of another form."""
     try:
         fd = os.open(os.path.join(os.fspath(folder), MAPPING),
                      os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
     except FileNotFoundError:
-        return {}
-    mapping = {}
+        return
     with os.fdopen(fd, "rb") as file:
         left = _MAX_BYTES
         while left > 0:
@@ -42,13 +51,11 @@ def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
                 break
             left -= len(line)
             digits, comma, name = line.partition(b",")
-            if not comma or not digits.isdigit() or len(digits) > 20:
-                continue
             name = name.rstrip(b"\r\n")
-            if not name or b"," in name:
-                continue
-            mapping[digits.decode("ascii")] = os.fsdecode(name)
-    return mapping
+            if comma and digits.isdigit() and len(digits) <= 20 and name and b"," not in name:
+                yield digits.decode("ascii"), os.fsdecode(name)
+            elif line.strip():
+                yield None
 
 
 def resolve(file_name: str, mapping: Dict[str, str]) -> str:

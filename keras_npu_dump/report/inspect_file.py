@@ -15,6 +15,7 @@ from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.formats import (
     decode,
     dtypes,
+    looks,
     mapping,
     names,
     numbers,
@@ -23,6 +24,7 @@ from keras_npu_dump.formats import (
     tensor,
     tree,
 )
+from keras_npu_dump.report.inspect_graph import describe_graphs
 
 _FIRST_VALUES = 8
 _BLOCK = 8 << 20
@@ -43,7 +45,8 @@ def inspect_file(path: Any) -> Dict[str, Any]:
     """
     path = os.fspath(path)
     if not os.path.isfile(path):
-        raise InputError("Expected a file. Received: %s" % path)
+        raise InputError("Expected a file or folder. Received: %s%s" % (
+            path, "" if os.path.lexists(path) else ", which does not exist"))
     name = os.path.basename(path)
     full_name = name
     kind = names.classify(name)
@@ -52,8 +55,10 @@ def inspect_file(path: Any) -> Dict[str, Any]:
             name, mapping.read_mapping(os.path.dirname(path) or "."))
         kind = names.classify(full_name)
     readers = {"dump": _dump, "stats": _stats, "overflow": _overflow,
-               "graph": _graph, "mapping": _mapping}
+               "graph": describe_graphs, "mapping": _mapping}
     order = [kind] if kind in readers else []
+    if not order and _looks_like_graph(path):
+        order = ["graph"]  # so that of a cut one its own error is told
     order += [other for other in ("dump", "stats", "graph")
               if other not in order]
     problem: Optional[FormatError] = None
@@ -69,6 +74,11 @@ def inspect_file(path: Any) -> Dict[str, Any]:
         return result
     assert problem is not None
     raise problem
+
+
+def _looks_like_graph(path: str) -> bool:
+    with open(path, "rb") as stream:
+        return looks.looks_like(stream.read(looks.ENOUGH)) == "a graph file"
 
 
 def _named(kind: str, full_name: str) -> Dict[str, Any]:
@@ -179,38 +189,11 @@ def _overflow(path: str, full_name: str) -> Dict[str, Any]:
     return result
 
 
-def _graph(path: str, full_name: str) -> Dict[str, Any]:
-    from keras_npu_dump.formats import graph_reader  # half of the start-up
-    name = names.parse_graph_name(full_name)
-    result: Dict[str, Any] = {"kind": "graph"}
-    if name is not None:
-        result["name"] = name._asdict()
-    result["bytes"] = os.path.getsize(path)
-    graphs: List[Dict[str, Any]] = []
-    result["graphs"] = graphs
-    for graph in graph_reader.read_graphs(path):
-        types: Dict[str, int] = {}
-        for op in graph.ops:
-            types[op.type] = types.get(op.type, 0) + 1
-        described = {
-            "name": graph.name, "operators": len(graph.ops),
-            "types": dict(sorted(types.items(),
-                                 key=lambda item: (-item[1], item[0]))),
-            "inserted_by_ge": sum(1 for op in graph.ops
-                                  if op.original_op_names == []),
-            "has_iterator": any("Iterator" in op.type for op in graph.ops)}
-        if graph.lacks:
-            described["lacks"] = list(graph.lacks)
-        graphs.append(described)
-    if not graphs:
-        raise FormatError(path, "no graph in it", 0)
-    return result
-
-
 def _mapping(path: str, full_name: str) -> Dict[str, Any]:
     folder = os.path.dirname(path) or "."
     rows = mapping.read_mapping(folder)
     return {"kind": "mapping", "rows": rows,
+            "skipped_lines": mapping.count_skipped(folder),
             "missing_files": sorted(
                 name for name in rows
                 if not os.path.exists(os.path.join(folder, name)))}

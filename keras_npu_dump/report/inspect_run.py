@@ -1,89 +1,119 @@
 """What is in a collected run: executions, operators, statistics, one tensor; as plain data."""
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from typing import Any, Dict, List, Optional, Tuple, Union
+from collections import Counter
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 from keras_npu_dump.analysis.executions import PairView, StepView
 from keras_npu_dump.analysis.run import Run
 from keras_npu_dump.analysis.statistics import matching, statistics_of
-from keras_npu_dump.analysis.tensors import find_tensor, tensor_facts
-from keras_npu_dump.errors import InputError
-from keras_npu_dump.report.tables import render_table
-from keras_npu_dump.sizes import human_bytes
+from keras_npu_dump.analysis.tensors import FoundTensor, find_tensor, tensor_facts
+from keras_npu_dump.errors import ConfigError, InputError
+from keras_npu_dump.report.run_text import inspect_run_text as inspect_run_text
+from keras_npu_dump.steps import StepSet
 
 _TENSOR = re.compile(r"(.+?)(?::(input|output))?(?::([0-9]+))?$", re.DOTALL)
 _COLUMNS = ("io", "index", "turn", "data_type", "format", "shape", "max", "min", "avg", "count",
             "nan", "neg_inf", "pos_inf")
-MAX_ROWS = 60
-_BAR = 40
+_NEAR = 8
 
 
 def inspect_run(run: Run, op: Optional[str] = None, op_type: Optional[str] = None,
                 step: Optional[Union[int, str]] = None, rank: Optional[Union[int, str]] = None,
-                tensor: Optional[str] = None, role: Optional[str] = "train") -> Dict[str, Any]:
+                tensor: Optional[str] = None, role: Optional[str] = None) -> Dict[str, Any]:
     """Describes a run, its operators, or one tensor.
 
     Args:
       op: regular expression; operators of whose names, in the graph or in
         TensorFlow, a part matches.
-      op_type: their type, whole and exact.
-      step: data_index, or "epoch:batch", or "fit:epoch:batch".
+      op_type: their type, whole; capitals do not matter.
+      step: data_index, several of them as in dump_step ("0|3-5"), or
+        "epoch:batch", or "fit:epoch:batch".
       rank: as in `run.ranks`.
       tensor: "NAME", "NAME:0" (an output), "NAME:output:0" or "NAME:input:1".
-      role: of the graphs; all with None.
+      role: of the graphs, or "all"; by default "train", and all for an overview.
 
     Returns:
       A dict that JSON can hold (NaN and infinities are texts), with "kind":
-      "run": "dump_path", "ranks" and "graphs", each with its "executions";
+      "run": "dump_path", "ranks" and "graphs", training first, each with its
+      "executions";
       "operators" (with op, op_type or step): a list of operators, each with
       its "tensors" in the chosen executions; "tensor": shape, layout,
-      statistics, percentiles, histogram and worst places.
+      statistics, percentiles, histogram and worst places of the first of the
+      chosen executions, and "also", the others.
 
     Raises:
       InputError: something that was not dumped. FormatError: a broken file.
     """
+    if tensor is None and op is None and op_type is None and step is None:
+        return _plain(_overview(run, rank, role or "all"))
+    role = role or "train"
     if tensor is not None:
         return _plain(_tensor(run, tensor, step, rank, role))
-    if op is None and op_type is None and step is None:
-        return _plain(_overview(run, rank, role))
     return _plain(_operators(run, op, op_type, step, rank, role))
 
 
-def parse_execution(text: Union[int, str]) -> Dict[str, int]:
-    """Keywords for `Run.step` from a data_index, "epoch:batch" or "fit:epoch:batch".
+def parse_execution(text: Union[int, str]) -> Callable[[StepView], bool]:
+    """Which executions "5", "0|3-5", "epoch:batch" or "fit:epoch:batch" mean.
 
     Raises:
       InputError: none of these.
     """
     parts = str(text).split(":")
-    if not all(part.isdigit() for part in parts) or len(parts) > 3:
-        raise InputError("step: expected a data_index, epoch:batch or fit:epoch:batch. "
-                         "Received: %r" % text)
-    names: Tuple[str, ...] = (("data_index",), ("epoch", "batch"),
-                              ("fit", "epoch", "batch"))[len(parts) - 1]
-    return dict(zip(names, map(int, parts)))
+    if len(parts) == 1:
+        try:
+            steps = StepSet.parse(parts[0])
+        except ConfigError:
+            pass
+        else:
+            return lambda one: steps.is_all or (
+                one.data_index is not None and one.data_index in steps)
+    elif len(parts) <= 3 and all(part.isdigit() for part in parts):
+        wanted = dict(zip(("fit", "epoch", "batch")[-len(parts):], map(int, parts)))
+        return lambda one: all((one.iteration or {}).get(name) == value
+                               for name, value in wanted.items())
+    raise InputError("step: expected data_index as in dump_step (5, 3-5 or 0|3-5), epoch:batch or "
+                     "fit:epoch:batch. Received: %r" % text)
 
 
 def _executions(run: Run, step: Optional[Union[int, str]], rank: Optional[Union[int, str]],
-                role: Optional[str]) -> List[StepView]:
+                role: str) -> List[StepView]:
     found = run.steps(rank, role)
+    if not found:
+        raise InputError(_nothing(run, role))
     if step is None:
         return found
     wanted = parse_execution(step)
-    chosen = [one for one in found if all(
-        (one.data_index if name == "data_index" else (one.iteration or {}).get(name)) == value
-        for name, value in wanted.items())]
+    chosen = [one for one in found if wanted(one)]
     if not chosen:
-        run.step(rank=rank, role=role, **wanted)  # says what there is
+        there = sorted({one.data_index for one in found if one.data_index is not None})
+        raise InputError("step %s was not dumped; there are the data_index %s%s" % (
+            step, ", ".join(map(str, there[:20])) or "of no execution",
+            ", ..." if len(there) > 20 else ""))
     return chosen
 
 
-def _overview(run: Run, rank: Optional[Union[int, str]], role: Optional[str]) -> Dict[str, Any]:
-    pairs = run.select(rank, role) if rank is not None else run.pairs
+def _overview(run: Run, rank: Optional[Union[int, str]], role: str) -> Dict[str, Any]:
+    pairs = run.select(rank, role)
+    if not pairs:
+        raise InputError(_nothing(run, role))
+    training = [pair for pair in pairs if pair.role == "train"]
+    others = [pair for pair in pairs if pair.role not in ("train", "init")]
+    setting = [pair for pair in pairs if pair.role == "init"]
     return {"kind": "run", "dump_path": run.dump_path, "ranks": run.ranks,
-            "graphs": [_pair(pair) for pair in pairs]}
+            "graphs": [_pair(pair) for pair in training + others + setting]}
+
+
+def _nothing(run: Run, role: str) -> str:
+    roles = ", ".join(dict.fromkeys(pair.role for pair in run.pairs))
+    if roles:
+        return "role: expected one of those that were dumped, %s, or all. Received: %r" % (
+            roles, role)
+    causes = [one.message for one in run.manifest.problems] or ["no dump data is there"]
+    return "nothing to inspect below %s: %s" % (run.path, causes[0])
 
 
 def _pair(pair: PairView) -> Dict[str, Any]:
@@ -99,19 +129,23 @@ def _pair(pair: PairView) -> Dict[str, Any]:
 
 def _operators(run: Run, op: Optional[str], op_type: Optional[str],
                step: Optional[Union[int, str]], rank: Optional[Union[int, str]],
-               role: Optional[str]) -> Dict[str, Any]:
+               role: str) -> Dict[str, Any]:
     found: Dict[Tuple[str, str], Dict[str, Any]] = {}
     problems: List[Any] = []
+    types: Counter = Counter()
     for one in _executions(run, step, rank, role):
         table = one.pair.operators
         wanted = matching(one, op or "")
+        types.update(table.types[position] for position in wanted)
         if op_type is not None:
-            wanted = {position for position in wanted if table.types[position] == op_type}
+            wanted = {position for position in wanted
+                      if table.types[position].lower() == op_type.lower()}
         rows = statistics_of([one], positions=wanted)
         problems.extend({"path": str(path), "reason": reason} for path, reason in rows.problems)
         tensors: Dict[int, List[Dict[str, Any]]] = {}
         for row in rows:
-            record = {"rank": one.pair.rank, "data_index": one.data_index}
+            record = {"rank": one.pair.rank, "data_index": one.data_index,
+                      "iteration": one.iteration}
             record.update((name, row[name]) for name in _COLUMNS)
             tensors.setdefault(int(row["position"]), []).append(record)
         for position in sorted(wanted):
@@ -122,26 +156,54 @@ def _operators(run: Run, op: Optional[str], op_type: Optional[str],
                 "fusion_pass": described.fusion_pass, "inputs": list(described.inputs),
                 "consumers": list(described.consumers), "position": position, "tensors": []})
             entry["tensors"].extend(tensors.get(position, []))
-    if op is not None and not found:
-        raise InputError("op: no operator's name has a match of %r" % op)
-    if op_type is not None and not found:
-        raise InputError("op_type: no operator is of type %r" % op_type)
+    if not found:
+        raise InputError(no_match(op, op_type, types))
     return {"kind": "operators", "dump_path": run.dump_path,
             "operators": sorted(found.values(), key=lambda one: one["position"]),
             "problems": problems}
 
 
+def no_match(op: Optional[str], op_type: Optional[str], types: Iterable[str]) -> str:
+    """Which filter let nothing through; `types` are those of the operators whose names match."""
+    there = list(dict.fromkeys(types))
+    if op is not None and not there:
+        return "op: no operator's name has a match of %r" % op
+    near = difflib.get_close_matches(op_type or "", there, _NEAR, 0.6) or sorted(there)
+    shown = ", ".join(near[:_NEAR]) + (", ..." if len(near) > _NEAR else "")
+    if op is not None:
+        return "op_type: of the operators whose names match %r none is of type %r, but of %s" % (
+            op, op_type, shown)
+    return "op_type: no operator is of type %r; there are %s" % (op_type, shown)
+
+
 def _tensor(run: Run, tensor: str, step: Optional[Union[int, str]],
-            rank: Optional[Union[int, str]], role: Optional[str]) -> Dict[str, Any]:
+            rank: Optional[Union[int, str]], role: str) -> Dict[str, Any]:
     match = _TENSOR.match(tensor)
     if match is None:
         raise InputError("tensor: expected NAME:output:0. Received: %r" % tensor)
     name, io, index = match.groups()
-    execution = _executions(run, step, rank, role)
-    if not execution:
-        raise InputError("nothing was dumped below %s" % run.path)
-    found = find_tensor(execution[0], name, int(index or 0), io or "output")
-    return dict({"kind": "tensor"}, **tensor_facts(found))
+    executions = _executions(run, step, rank, role)
+    found = _first_of(executions, name, int(index or 0), io or "output")
+    also = [{"data_index": one.data_index, "iteration": one.iteration, "rank": one.pair.rank}
+            for one in executions if one is not found.step
+            and (one.pair is found.step.pair or one.pair.operators.by_name(found.op) is not None)]
+    return dict({"kind": "tensor"}, iteration=found.step.iteration, **tensor_facts(found),
+                also=also)
+
+
+def _first_of(executions: List[StepView], name: str, index: int, io: str) -> FoundTensor:
+    """In the first execution of the first graph that has it; after a new trace names differ."""
+    problem: Optional[InputError] = None
+    seen: List[PairView] = []
+    for one in executions:
+        if one.pair not in seen:
+            seen.append(one.pair)
+            try:
+                return find_tensor(one, name, index, io)
+            except InputError as error:
+                problem = problem or error
+    assert problem is not None
+    raise problem
 
 
 def _plain(value: Any) -> Any:
@@ -155,122 +217,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     return value
-
-
-def inspect_run_text(description: Dict[str, Any]) -> str:
-    """The description of `inspect_run` for reading."""
-    return {"run": _run_text, "operators": _operators_text,
-            "tensor": _tensor_text}[description["kind"]](description)
-
-
-def _run_text(description: Dict[str, Any]) -> str:
-    lines = ["Dump folder: %s" % description["dump_path"]]
-    for graph in description["graphs"]:
-        lines += ["", "%s graph %s, rank %s, device %s (%s)" % (
-            graph["role"], graph["name"], graph["rank"], graph["device"],
-            graph["graph"] or "no graph file")]
-        rows = []
-        for one in graph["executions"][:MAX_ROWS]:
-            where = one["iteration"]
-            which = "-" if not where else "fit %s, epoch %s, batch %s" % (
-                where["fit"], where["epoch"], where["batch"])
-            kinds = ", ".join("%s %s" % (count, kind) for kind, count in one["kinds"].items())
-            rows.append([one["data_index"], which, one["files"], human_bytes(one["bytes"]), kinds])
-        lines.append(_indent(render_table(
-            ("data_index", "which batch", "files", "size", "kinds"), rows, right=(0, 2, 3))))
-        if len(graph["executions"]) > MAX_ROWS:
-            lines.append("  ... and %d more" % (len(graph["executions"]) - MAX_ROWS))
-    return "\n".join(lines)
-
-
-def _operators_text(description: Dict[str, Any]) -> str:
-    lines: List[str] = []
-    shown = [one for one in description["operators"] if one["tensors"]]
-    silent = len(description["operators"]) - len(shown)
-    for one in shown[:MAX_ROWS]:
-        lines.append("%d  %s  %s" % (one["position"], one["op"], one["op_type"]))
-        origins = [name for name in one["original_ops"] if name != one["op"]]
-        if origins:
-            lines.append("  TensorFlow   %s" % ", ".join(origins))
-        if one["fusion_pass"]:
-            lines.append("  fusion pass  %s" % one["fusion_pass"])
-        if any(one["inputs"]):
-            lines.append("  inputs       %s" % ", ".join(edge or "-" for edge in one["inputs"]))
-        if one["consumers"]:
-            lines.append("  feeds        %s" % ", ".join(one["consumers"][:8]))
-        rows = [[row["rank"], row["data_index"], "%s %s%s" % (
-            row["io"], row["index"], "" if not row["turn"] else ", run %d" % row["turn"]),
-            row["data_type"], row["format"], _shape(row["shape"]), _number(row["max"]),
-            _number(row["min"]), _number(row["avg"]), _bad(row)] for row in one["tensors"]]
-        lines += [_indent(render_table(
-            ("rank", "data_index", "tensor", "type", "layout", "shape", "max", "min", "avg",
-             "not finite"), rows[:MAX_ROWS], right=(0, 1, 6, 7, 8))), ""]
-        if len(rows) > MAX_ROWS:
-            lines.append("  ... and %d more tensors" % (len(rows) - MAX_ROWS))
-    if len(shown) > MAX_ROWS:
-        lines.append("... and %d more operators; --json has all" % (len(shown) - MAX_ROWS))
-    if silent:
-        lines.append("%d more operators that match have no files here" % silent)
-    for problem in description["problems"][:MAX_ROWS]:
-        lines.append("cannot be read: %s: %s" % (problem["path"], problem["reason"]))
-    return "\n".join(lines).rstrip()
-
-
-def _tensor_text(description: Dict[str, Any]) -> str:
-    facts = description
-    lines = ["%s %s of %s (%s), data_index %s, rank %s" % (
-        facts["io"], facts["index"], facts["op"], facts["op_type"], facts["data_index"],
-        facts["rank"]),
-        "  type         %s" % facts["data_type"],
-        "  dumped as    %s %s, %s" % (facts["format"], facts["shape"],
-                                      human_bytes(facts["bytes"])),
-        "  shown as     %s %s%s" % (
-            facts["layout"], facts["original_shape"],
-            " (%s)" % facts["layout_note"] if facts["layout_note"] else ""),
-        "  file         %s" % facts["path"]]
-    values = facts["statistics"]
-    if values:
-        lines.append("  values       max %s, min %s, avg %s" % tuple(
-            _number(values[name]) for name in ("max", "min", "avg")))
-        lines.append("  elements     %s, zeros: %s, not finite: %s" % (
-            values["count"], facts["zeros"], _bad(values)))
-    if facts["percentiles"]:
-        lines.append("  percentiles  %s" % ", ".join(
-            "%s%%: %s" % (q, _number(v)) for q, v in facts["percentiles"].items()))
-    lines += _histogram_lines(facts["histogram"])
-    for one in facts["worst"]:
-        lines.append("  %s  %s" % (one["place"], _number(one["value"])))
-    return "\n".join(lines)
-
-
-def _histogram_lines(histogram: Dict[str, Any]) -> List[str]:
-    counts, edges = histogram["counts"], histogram["edges"]
-    if not counts:
-        return []
-    top = max(counts)
-    lines = []
-    for number, count in enumerate(counts):
-        bar = "#" * int(round(_BAR * count / float(top))) or ("." if count else "")
-        lines.append("  %12s .. %-12s %9d %s" % (
-            _number(edges[number]), _number(edges[number + 1]), count, bar))
-    return lines
-
-
-def _shape(shape: Any) -> str:
-    return "-" if shape is None else "x".join(map(str, shape)) or "scalar"
-
-
-def _number(value: Any) -> str:
-    return "%.6g" % value if isinstance(value, float) else str(value)
-
-
-def _bad(row: Dict[str, Any]) -> str:
-    if row["nan"] == -1:
-        return "unknown"
-    found = ["%d %s" % (row[name], word) for name, word in (
-        ("nan", "NaN"), ("neg_inf", "-inf"), ("pos_inf", "+inf")) if row[name]]
-    return ", ".join(found) or "-"
-
-
-def _indent(text: str) -> str:
-    return "\n".join(("  " + line).rstrip() for line in text.splitlines())

@@ -3,6 +3,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from keras_npu_dump.sizes import plural
+
+MAX_TYPES = 8
+
 
 def as_text(description: Dict[str, Any]) -> str:
     """The description of `inspect_file` or `inspect_folder`, for reading."""
@@ -23,13 +27,14 @@ def _dump_lines(description: Dict[str, Any]) -> List[str]:
     if description["legacy"]:
         lines.append("  form       whole-file message (old)")
     if description["trailing_bytes"]:
-        lines.append("  behind it  %d bytes that no tensor accounts for"
-                     % description["trailing_bytes"])
+        lines.append("  behind it  %s that no tensor accounts for"
+                     % plural(description["trailing_bytes"], "byte"))
     for item in description["tensors"]:
-        lines.append("  %s %d    %s %s %s%s, %d bytes" % (
+        lines.append("  %s %d    %s %s %s%s, %s" % (
             item["kind"], item["index"], item["dtype"], item["format"],
             item["shape"], "" if item["original_shape"] is None
-            else " of %s" % item["original_shape"], item["bytes"]))
+            else " of %s" % item["original_shape"],
+            plural(item["bytes"], "byte")))
         if "original_op" in item:
             lines.append("    from     %s, output %s" % (
                 item["original_op"]["name"],
@@ -47,9 +52,11 @@ def _dump_lines(description: Dict[str, Any]) -> List[str]:
 
 
 def _summary(values: Dict[str, Any]) -> str:
-    text = "min %s, max %s, avg %s, %s elements" % (
+    if not values["count"]:
+        return "no elements"
+    text = "min %s, max %s, avg %s, %s" % (
         _number(values["min"]), _number(values["max"]),
-        _number(values["avg"]), values["count"])
+        _number(values["avg"]), plural(values["count"], "element"))
     for key, word in (("nan", "NaN"), ("neg_inf", "-inf"),
                       ("pos_inf", "+inf")):
         if values[key]:
@@ -66,9 +73,9 @@ def _number(value: Any) -> str:
 def _stats_lines(description: Dict[str, Any]) -> List[str]:
     lines = []
     for row in description["rows"]:
-        lines.append("  %s %d  %s %s %s, %d bytes" % (
+        lines.append("  %s %d  %s %s %s, %s" % (
             row["io"].lower(), row["index"], row["data_type"], row["format"],
-            row["shape"], row["data_size"]))
+            row["shape"], plural(row["data_size"], "byte")))
         lines.append("    values   " + (
             "not given by the device" if row["nan"] is None
             else _summary(row)))
@@ -90,27 +97,48 @@ def _overflow_lines(description: Dict[str, Any]) -> List[str]:
 def _graph_lines(description: Dict[str, Any]) -> List[str]:
     lines = []
     for graph in description["graphs"]:
-        lines.append("  graph %s: %d operators, %d inserted by GE%s" % (
-            graph["name"] or "(no name)", graph["operators"],
+        lines.append("  graph %s: %s, %d inserted by GE%s" % (
+            graph["name"] or "(no name)", plural(graph["operators"], "operator"),
             graph["inserted_by_ge"],
             ", has an iterator" if graph["has_iterator"] else ""))
-        common = list(graph["types"].items())[:8]
+        common = list(graph["types"].items())[:MAX_TYPES]
+        left = len(graph["types"]) - len(common)
         lines.append("    " + ", ".join("%d %s" % (count, name)
-                                        for name, count in common))
+                                        for name, count in common)
+                     + (" and %s" % plural(left, "more type") if left else ""))
         lines.extend("    lacks: %s" % text for text in graph.get("lacks", ()))
+    return lines
+
+
+def _operators_lines(description: Dict[str, Any]) -> List[str]:
+    lines = []
+    for one in description["operators"]:
+        lines.append("  %s  %s%s" % (
+            one["op"], one["op_type"], "".join("  %s" % shape for shape in one["shapes"])))
+        origins = [name for name in one["original_ops"] if name != one["op"]]
+        if origins:
+            lines.append("    TensorFlow   %s" % ", ".join(origins))
+        if any(one["inputs"]):
+            lines.append("    inputs       %s" % ", ".join(
+                edge or "-" for edge in one["inputs"]))
     return lines
 
 
 def _mapping_lines(description: Dict[str, Any]) -> List[str]:
     missing = set(description["missing_files"])
-    return ["  %s%s  %s" % (digits, " (no such file)" if digits in missing
-                            else "", name)
-            for digits, name in description["rows"].items()]
+    lines = ["  %s%s  %s" % (digits, " (no such file)" if digits in missing
+                             else "", name)
+             for digits, name in description["rows"].items()]
+    if description["skipped_lines"]:
+        lines.append("  skipped: %s that %s not DIGITS,NAME" % (
+            plural(description["skipped_lines"], "line"),
+            "is" if description["skipped_lines"] == 1 else "are"))
+    return lines
 
 
 def _folder_lines(description: Dict[str, Any]) -> List[str]:
-    lines = ["  %d files, %d tensors" % (description["files"],
-                                         len(description["tensors"]))]
+    lines = ["  %s, %s" % (plural(description["files"], "file"),
+                           plural(len(description["tensors"]), "tensor"))]
     for row in description["tensors"]:
         lines.append("  %s %s %d  %s %s %s  %s" % (
             row["file"], row["kind"], row["index"], row["dtype"],
@@ -123,8 +151,10 @@ def _folder_lines(description: Dict[str, Any]) -> List[str]:
 
 _TITLES = {"dump": "tensor dump", "stats": "statistics dump",
            "overflow": "overflow record", "graph": "GE graph",
+           "graph operators": "GE graph",
            "mapping": "names too long for the file system",
            "folder": "dump folder"}
 _TEXTS = {"dump": _dump_lines, "stats": _stats_lines,
           "overflow": _overflow_lines, "graph": _graph_lines,
+          "graph operators": _operators_lines,
           "mapping": _mapping_lines, "folder": _folder_lines}

@@ -100,7 +100,7 @@ def test_graph_files(tmp_path, shared_fixtures):
     description, text = told(path)
     assert [graph["operators"] for graph in description["graphs"]] == [1, 1]
     assert description["name"]["stage"] == "Build"
-    assert "__inference_train_function_55: 1 operators" in text
+    assert "__inference_train_function_55: 1 operator," in text
     twin = tmp_path / "ge_onnx_00000001_graph_1_Build.pbtxt"
     twin.write_bytes(ONNX % b"")
     description, text = told(twin)

@@ -1,7 +1,10 @@
 """keras-npu-dump collect: find what belongs together, and write the manifest."""
 import argparse
+import os
+import sys
+from typing import Any
 
-from keras_npu_dump.cli.common import print_json
+from keras_npu_dump.cli.common import PROGRAM, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,10 @@ def collect(options: argparse.Namespace) -> int:
             keywords=tuple(options.keyword or ("Iterator",)), role=options.role,
             output=options.output, verify=options.verify, budget=options.budget,
             progress=progress)
+    if manifest.path is None and not manifest.empty and _is_whole(options.path, manifest):
+        # A part of a dump is answered, and written only where --output says.
+        print("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
+            PROGRAM, os.path.join(manifest.dump_path, "manifest.json")), file=sys.stderr)
     if options.json:
         print_json(manifest.to_json())
     else:
@@ -37,3 +44,8 @@ def collect(options: argparse.Namespace) -> int:
     if manifest.empty:
         return 2  # nothing here is ours: the path is wrong, not the run
     return 1 if manifest.errors else 0
+
+
+def _is_whole(path: str, manifest: Any) -> bool:
+    """Whether the path is the dump folder or above it."""
+    return (manifest.dump_path + os.sep).startswith(os.path.join(os.path.abspath(path), ""))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import tempfile
@@ -97,6 +98,12 @@ class Manifest:
     training: Dict[str, List[int]] = dataclasses.field(default_factory=dict)
     problems: List[Problem] = dataclasses.field(default_factory=list)
     path: Optional[str] = None
+
+    def __str__(self) -> str:
+        """The table that `keras-npu-dump collect` prints."""
+        # report stands above collect: resolved when it is asked for, as the public names are.
+        table = importlib.import_module("keras_npu_dump.report.manifest_table")
+        return table.manifest_text(self)
 
     @property
     def errors(self) -> List[Problem]:

@@ -48,6 +48,10 @@ class Problem:
     hint: Optional[str] = None
     path: Optional[str] = None
 
+    def __str__(self) -> str:
+        text = "%s: %s [%s]" % (self.severity, self.message, self.code)
+        return text + ("\n  %s" % self.hint if self.hint else "")
+
     def to_json(self) -> Dict[str, Any]:
         return dataclasses.asdict(self)
 

@@ -43,7 +43,7 @@ def manifest_text(manifest: Any, after_training: bool = False) -> str:
 
 
 def problems_text(manifest: Any) -> str:
-    return "\n".join(_problem_text(problem) for problem in manifest.problems)
+    return "\n".join(map(str, manifest.problems))
 
 
 def print_manifest(manifest: Any, after_training: bool = False) -> None:
@@ -112,11 +112,6 @@ def _other_row(pair: Any) -> List[str]:
     shown = ", ".join(map(str, indices[:8])) + (", ..." if len(indices) > 8 else "")
     return [pair.role, ", ".join(pair.model_names) or "-", pair.confidence, shown or "-",
             human_bytes(sum(one.bytes for one in pair.steps)), pair.graph]
-
-
-def _problem_text(problem: Any) -> str:
-    text = "%s: %s [%s]" % (problem.severity, problem.message, problem.code)
-    return text + ("\n  %s" % problem.hint if problem.hint else "")
 
 
 def _indent(text: str) -> str:

@@ -74,24 +74,30 @@ def test_a_folder_that_may_not_be_written():
         for path, _, names in os.walk(folder):
             for name in names:
                 os.chmod(os.path.join(path, name), 0o644)
-            if not path.endswith("ro"):
-                os.chmod(path, 0o755)
+            os.chmod(path, 0o555 if path.endswith("ro") else 0o755)
         done = subprocess.run([sys.executable, "-c", """
-import os, sys
+import glob, os, sys
 from keras_npu_dump.cli import main
 os.chdir(sys.argv[1])
 exports = [["export", "d", "--to", form, "--output"] for form in ("npy", "json", "msaccucmp")]
 for export in exports:  # a stranger may not read the interpreter's files
     main(export + [export[3]])
+main(["collect", "d", "--output", "elsewhere.json"])
 os.setgid(65534)
 os.setuid(65534)
 for command in exports:
     print(main(command + ["ro/out"]), file=sys.stderr)
+for command in (["d"], glob.glob("d/2*/0"), ["d", "--json"]):
+    print(main(["collect"] + command), file=sys.stderr)
 """, folder], env=dict(os.environ, PYTHONPATH=str(ROOT)), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, universal_newlines=True)
         lines = done.stderr.splitlines()
-        assert done.returncode == 0 and lines[1::2] == ["2"] * 3, done.stderr
-        assert all(line.startswith("keras-npu-dump: ") and "ro" in line for line in lines[::2])
+        assert done.returncode == 0 and lines[1:6:2] == ["2"] * 3, done.stderr
+        assert all(line.startswith("keras-npu-dump: ") and "ro" in line for line in lines[:6:2])
+        # A dump that may not be written to is collected; that no manifest was written is said.
+        for line in (lines[6], lines[9]):
+            assert "cannot write" in line and "d/manifest.json; --output" in line
+        assert [lines[7], lines[8], lines[10]] == ["0"] * 3 and len(lines) == 11
         assert os.listdir(os.path.join(folder, "ro")) == []
 
 

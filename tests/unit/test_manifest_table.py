@@ -1,4 +1,5 @@
 """The table after a training: what a person must see is not buried."""
+from keras_npu_dump.collect import Problem
 from keras_npu_dump.collect.manifest import Manifest, Pair, Step
 from keras_npu_dump.report.manifest_table import MAX_INIT, manifest_text
 
@@ -27,3 +28,13 @@ def test_many_of_them_take_one_line_which_says_how_sure_they_are():
     assert "and 200 graphs of role init (200 KB), listed in the manifest: 1 guess, 199 exact" \
         in text
     assert text.count("__inference_test_function_9") == 1 and len(text.splitlines()) < 8
+
+
+def test_a_printed_manifest_is_the_table_and_a_printed_problem_its_lines():
+    problem = Problem("no-run", "warning", "records are absent", "copy runs/ too")
+    manifest = Manifest("/d", pairs=[pair("__inference_test_function_9", "eval", 3)],
+                        problems=[problem])
+    assert str(manifest) == manifest_text(manifest)
+    assert str(problem) == "warning: records are absent [no-run]\n  copy runs/ too"
+    assert str(problem) in str(manifest)
+    assert str(Problem("no-run", "info", "x")) == "info: x [no-run]"

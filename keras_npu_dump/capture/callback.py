@@ -117,6 +117,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._loop = HandLoop(self._capture, self, self.model)
         elif train_function.runs_eagerly(function):
             self._mute = True
+            self._capture.note_eager()
             messages.warning(
                 "run_eagerly=True: no training graph is executed on the device, so there is"
                 " nothing to dump and nothing to count for %s.", self.model.name)

@@ -71,10 +71,10 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
             when_imported("tensorflow", setup.open_for_the_script)
     if not config.is_off:
         add_to_all_models(setup.make_callback)
-    status = script_run.run_as_main(script, arguments, setup.is_told)
+    status, cause = script_run.run_as_main(script, arguments, setup.is_told)
     capture = attach.current()
     if capture is not None:
-        capture.status = "ended" if status == 0 else "failed"
+        capture.ending = ("failed" if status else "ended", cause)
     script_run.finish()
     if setup.error is not None:
         return Outcome(2, None, setup.error)

@@ -17,6 +17,7 @@ from keras_npu_dump.capture import (
     environment,
     loops,
     remarks,
+    script_run,
     silencers,
     train_function,
     watcher,
@@ -46,7 +47,7 @@ class Capture:
     Attributes:
       faces: names of the classes that were made for it, such as NpuDumpCallback.
       opened_options: the dump options at `npu_device.open()`; None before.
-      status: of the run at its end; a launcher knows better.
+      ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
       final: the manifest of the end, None before or without.
     """
@@ -62,7 +63,7 @@ class Capture:
         self.pid = os.getpid()
         self.since = environment.process_start() if device.opened_ids(module) else time.time()
         self.closed = False
-        self.status = "ended"
+        self.ending: Optional[Tuple[str, Optional[str]]] = None
         self.final: Any = None
         self.faces: List[str] = []
         self.failure: Optional[DumpError] = None
@@ -155,6 +156,11 @@ class Capture:
         except TypeError:  # a model that takes no weak references
             return Updates()
 
+    def note_eager(self) -> None:
+        """A fit runs eagerly: no training graph of it will be executed."""
+        if not self.record.fields["eager"]:
+            self.record.write(eager=True)
+
     def add_model(self, model: Any) -> None:
         self.record.add_model(model.name, [layer.name for layer in getattr(model, "layers", ())])
 
@@ -238,7 +244,11 @@ class Capture:
             self._watcher.stop()
         # The training has ended well; its end must not become a traceback.
         self._try(self.journal.close)
-        self._try(lambda: self.record.end(self.status))
+        if self.ending is None:
+            cause = script_run.cause_of_exit()
+            self.ending = ("failed" if cause else "ended", cause)
+        status, cause = self.ending
+        self._try(lambda: self.record.end(status, cause))
         if self.config.is_off:
             return
         for line in remarks.of_the_end(self):

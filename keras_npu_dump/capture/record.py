@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import sys
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from keras_npu_dump import __version__, messages
 from keras_npu_dump.capture import environment
@@ -55,6 +55,8 @@ class RunRecord:
             "opened": False,
             "ended": None,
             "status": "running",
+            "cause": None,
+            "eager": False,
             "options": options,
             "environment": {},
             "versions": {},
@@ -105,9 +107,10 @@ class RunRecord:
             self.fields["models"].append(model)
             self.write()
 
-    def end(self, status: str) -> None:
+    def end(self, status: str, cause: Optional[str]) -> None:
+        """Writes how the process has ended: "ended" or "failed", and why the latter."""
         now = datetime.datetime.now(datetime.timezone.utc)
-        self.write(ended=now.isoformat(timespec="seconds"), status=status)
+        self.write(ended=now.isoformat(timespec="seconds"), status=status, cause=cause)
 
 
 def _cannot_write(dump_path: str, error: OSError) -> ConfigError:

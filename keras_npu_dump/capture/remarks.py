@@ -16,10 +16,19 @@ def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[
 
 def of_the_end(capture: Any) -> List[str]:
     """One line for each thing that did not come as asked."""
+    failed = capture.ending is not None and capture.ending[1] is not None
     if capture.opened_options is None:
-        return ["npu_device.open() was never called: nothing was dumped."]
+        return ["npu_device%s: nothing was dumped."
+                % (" was never opened" if failed else ".open() was never called")]
     if not capture.journal.sections:
-        return [_nobody_counted(capture.faces)]
+        if capture.record.fields["eager"]:
+            return ["Every fit() ran with run_eagerly=True, which executes no training graph on the"
+                    " device: nothing was dumped of it. Leave it out to dump."]
+        # What was to come when the process failed is not known.
+        return [] if failed else [_nobody_counted(capture.faces)]
+    if all(one.model == "loop" and not one.index for one in capture.journal.sections):
+        return ["`with dump:` was entered, and `with dump.step():` never: what was dumped is tied"
+                " to no batch. It goes around each call of the training function."]
     return unreached(capture)
 
 
@@ -42,5 +51,8 @@ def unreached(capture: Any) -> List[str]:
     if capture.steps is None or capture.config.enable_dump_debug:
         return []
     ran = max(section.index for section in capture.journal.sections)
-    return ["%s not reached, %d executions ran" % (which, ran)
-            for which in capture.steps.unreached(ran)]
+    _, cause = capture.ending or ("ended", None)
+    text = ", %d executions ran" % ran
+    if cause is not None:
+        text = ": %s after %d executions" % (cause, ran)
+    return ["%s not reached%s" % (which, text) for which in capture.steps.unreached(ran)]

@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 import types
-from typing import Any, Callable, List, Optional, Set
+from typing import Any, Callable, List, NamedTuple, Optional, Set
 
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
 # Functions of ours that stand between the script and what it calls, by file.
@@ -20,8 +20,19 @@ _OURS = frozenset((os.path.join(os.path.dirname(__file__), file), name) for file
     ("import_hook.py", "exec_module"), ("import_hook.py", "find_spec")))
 
 
+class End(NamedTuple):
+    """How a script has ended: its exit status, and why where that is not 0."""
+
+    status: int
+    cause: Optional[str]
+
+
+class _Terminated(SystemExit):
+    """SIGTERM came."""
+
+
 def run_as_main(script: str, arguments: List[str],
-                is_told: Callable[[BaseException], bool]) -> int:
+                is_told: Callable[[BaseException], bool]) -> End:
     """Runs `script` as `__main__` to its very end, its exit handlers included.
 
     Args:
@@ -31,21 +42,40 @@ def run_as_main(script: str, arguments: List[str],
         traceback.
 
     Returns:
-      The exit status that the interpreter would give.
+      The exit status that the interpreter would give, and its cause.
     """
     sys.argv = [script] + list(arguments)
     _set_import_path(script)
     _end_orderly_on_sigterm()
     try:
         _execute(script)
-        status = 0
+        return End(0, None)
     except SystemExit as end:
         status = _status_of(end)
+        if isinstance(end, _Terminated):
+            return End(status, "interrupted by SIGTERM")
+        return End(status, "ended with exit status %d" % status if status else None)
     except BaseException as error:  # pylint: disable=broad-except
-        status = 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
         if not is_told(error):
             _print_traceback(error)
-    return status
+        return End(128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1,
+                   cause_of(type(error)))
+
+
+def cause_of(error: Any) -> str:
+    """What is said of a process that an exception of this class has ended."""
+    if issubclass(error, KeyboardInterrupt):
+        return "interrupted by SIGINT"
+    return "ended by an exception (%s)" % error.__name__
+
+
+def cause_of_exit() -> Optional[str]:
+    """Why the interpreter ends, asked in an exit handler; None where all is well.
+
+    It keeps the exception that it has printed last. An interactive one prints many.
+    """
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_type", None)
+    return cause_of(error) if isinstance(error, type) else None
 
 
 def _execute(script: str) -> None:
@@ -115,7 +145,7 @@ def _end_orderly_on_sigterm() -> None:
     def end(number: int, frame: Any) -> None:
         # Once is enough: schedulers and shells often send it twice.
         signal.signal(number, signal.SIG_IGN)
-        sys.exit(128 + number)
+        raise _Terminated(128 + number)
 
     try:
         if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:

@@ -5,8 +5,10 @@ import difflib
 import os
 from typing import Iterable, List, Optional, Sequence, Set, Tuple
 
+from keras_npu_dump.collect import endings
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Unit
+from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.collect.match import Paired
 from keras_npu_dump.collect.problems import INFO, WARNING, Problems
 from keras_npu_dump.collect.records import Execution, Run, Section, parse_steps
@@ -35,15 +37,19 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
     wrong_layers = check_layers(run.layers, trained, graphs, problems)
     counts = [section.last + 1 for section in run.sections if section.last is not None]
     if not counts and trained:
-        _uncounted(run, asked, trained, problems)
+        _uncounted(run, asked, [folder for one in trained for match in one.matches
+                                for folder in match.unit.folders], problems)
+        return
+    if not counts and session is not None and endings.is_uncounted_loop(run):
+        _uncounted(run, asked, session.folders, problems)
         return
     if not counts and session is None and asked.is_all:
+        ending = endings.of(run, counts)
         problems.add("not-dumped", "nothing was dumped: the journal of %s has no execution of a "
-                     "training graph" % run.run_id, path=run.folder,
-                     hint="nothing was trained, or eagerly (run_eagerly=True), or the process "
-                          "ended before")
+                     "training graph%s" % (run.run_id, ending.text), path=run.folder,
+                     hint=ending.hint)
         return
-    _not_reached(run, asked, counts or [0], problems)
+    _not_reached(run, asked, counts, problems)
     by_section = {one.section.number: one for one in trained if one.section is not None}
     for section in run.sections:
         expected = sorted(index for index in section.executions if index in asked)
@@ -77,49 +83,25 @@ def _in_doubt(execution: Execution) -> bool:
     return any(mark and not mark.startswith("steps_per_execution") for mark in marks)
 
 
-def _uncounted(run: Run, asked: StepSet, trained: Sequence[Paired], problems: Problems) -> None:
+def _uncounted(run: Run, asked: StepSet, folders: Sequence[DumpFolder],
+               problems: Problems) -> None:
     """A loop that the journal did not count: the folders alone speak."""
     problems.add("index-uncertain", "the journal of %s counted no execution: which batch each "
                  "data_index was is not known" % run.run_id, path=run.folder,
-                 hint="a loop of one's own wants `with dump.step():` around each step")
-    have = {index for one in trained for index in one.indices}
-    for index in [] if asked.is_all else _first(asked, _MANY):
-        if index not in have and None not in [folder.data_index for one in trained
-                                              for match in one.matches
-                                              for folder in match.unit.folders]:
+                 hint=endings.STEP_HINT)
+    have = {folder.data_index for folder in folders}
+    for index in [] if asked.is_all or None in have else _first(asked, _MANY):
+        if index not in have:
             problems.add("step-not-reached", "step %d has no folder, and no journal tells how many "
                          "executions ran" % index, path=run.folder)
 
 
 def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems) -> None:
-    if asked.is_all:
-        return
-    most = max(counts)
-    beyond = asked.unreached(most)
-    if not beyond:
-        return
-    ran = "%d executions ran" % most
-    if len(counts) > 1:
-        ran = "%s executions ran in %d training graphs" % (
-            " and ".join(str(count) for count in counts), len(counts))
-    if run.alive:
-        cause, severity = "the training is still running", INFO
-    elif run.ended is None:
-        cause, severity = "the process ended before", None
-    elif run.status == "failed":
-        cause, severity = "the training failed before", None
-    else:
-        cause, severity = None, None
-    hint = None
-    if severity is None and most:
-        hint = ("data_index counts executions of one graph from 0, over all epochs; ask for a step "
-                "below %d" % most)
-    elif severity is None:
-        hint = "no training graph ran on the device: nothing was trained, or run_eagerly=True"
+    beyond = [] if asked.is_all else asked.unreached(max(counts or [0]))
+    ending = endings.of(run, counts)
     for which in beyond:
-        problems.add("step-not-reached", "%s not reached, %s%s" % (
-            which, ran, "; " + cause if cause else ""), severity=severity, path=run.folder,
-            hint=hint)
+        problems.add("step-not-reached", "%s not reached%s" % (which, ending.text),
+                     severity=ending.severity, path=run.folder, hint=ending.hint)
 
 
 def _first(asked: StepSet, limit: int) -> List[int]:

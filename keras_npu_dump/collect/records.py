@@ -100,6 +100,12 @@ class Run:
         return self.document.get("status")
 
     @property
+    def cause(self) -> Optional[str]:
+        """Why a failed run ended, such as "interrupted by SIGINT"; None where nobody knows."""
+        cause = self.document.get("cause")
+        return cause if isinstance(cause, str) and cause else None
+
+    @property
     def started(self) -> Optional[float]:
         """Seconds since the epoch, None where the record does not say."""
         return parse_time(self.document.get("started"))

@@ -44,3 +44,4 @@ def test_no_line_of_ours_in_the_traceback_of_a_call_that_we_watch(tmp_path, call
     assert done.returncode == 1
     assert "in inner" in done.stderr and "keras_npu_dump/emulator" in done.stderr
     assert "keras_npu_dump/capture" not in done.stderr
+    assert "nothing was trained" not in done.stderr and "never called" not in done.stderr

@@ -124,16 +124,24 @@ def test_everything_from_the_script_on_is_its_own(tmp_path, script):
     assert left_in(tmp_path) == ["train.py"]
 
 
-@pytest.mark.parametrize("code, status", [
-    ("import sys; sys.exit(7)", 7), ("import sys; sys.exit('bad')", 1), ("raise KeyError(1)", 1),
-    ("pass", 0), ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143)])
-def test_the_scripts_status_comes_through(tmp_path, code, status):
+@pytest.mark.parametrize("code, status, cause", [
+    ("import sys; sys.exit(7)", 7, "ended with exit status 7"),
+    ("import sys; sys.exit('bad')", 1, "ended with exit status 1"),
+    ("raise KeyError(1)", 1, "ended by an exception (KeyError)"),
+    ("pass", 0, None),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143, "interrupted by SIGTERM"),
+    ("import os, signal; os.kill(os.getpid(), signal.SIGINT)", 130, "interrupted by SIGINT")])
+def test_the_scripts_status_comes_through(tmp_path, code, status, cause):
     (tmp_path / "train.py").write_text(
         "import npu_device\nnpu_device.open()\ndef f():\n    %s\nf()\n" % code)
     done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "train.py")
     assert done.returncode == status
     record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
-    assert record["status"] == ("failed" if status else "ended")
+    assert (record["status"], record["cause"]) == ("failed" if status else "ended", cause)
+    assert ("nothing was trained" in done.stderr) == (status == 0)
+    if cause:
+        assert "step 0 not reached: %s before the first execution" % cause in done.stderr
+        assert "No fit()" not in done.stderr
     if "KeyError" in code:
         trace = done.stderr[done.stderr.index("Traceback"):].splitlines()
         files = [line.strip() for line in trace if line.strip().startswith("File")]

@@ -87,6 +87,15 @@ def test_a_fit_on_no_device_may_be_meant(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_a_fit_that_runs_eagerly_is_named_as_the_cause(tmp_path):
+    done = run_main(tmp_path, "eager.py")
+    assert "Every fit() ran with run_eagerly=True" in done.stderr
+    assert "callbacks=[...]" not in done.stderr and "Leave it out" in done.stderr
+    hints = [one["hint"] for one in manifest(tmp_path)["problems"]
+             if one["code"] == "step-not-reached"]
+    assert len(hints) == 1 and "leave it out to dump" in hints[0]
+
+
 def test_a_custom_loop_is_dumped_and_told_how_to_tie_its_batches(tmp_path):
     done = run_main(tmp_path, "custom_loop.py", options=["--data_dump_step=0|5"])
     assert trained(manifest(tmp_path)) == [[(0, None), (5, None)]]

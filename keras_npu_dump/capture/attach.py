@@ -13,12 +13,20 @@ from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
 
+# Who asks for a dump of a script that need not know of it.
+RUN = "keras-npu-dump run"
+
 # What a script may set itself in global_options(), and which field of ours it becomes.
 _ADOPTED = ("dump_path", "dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
 
 
 def current() -> Optional[Capture]:
     return _current
+
+
+def of_run() -> Optional[Capture]:
+    """The capture that the launcher has asked for, whatever the script's own flags say."""
+    return _current if _current is not None and RUN in _current.faces else None
 
 
 def start(config: DumpConfig, who: str) -> Optional[Capture]:

@@ -100,6 +100,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         return manifest_of(self._capture)
 
     def on_train_begin(self, logs: Any = None) -> None:
+        self._join_run()
         if self._capture is None:
             return
         self._capture = of_this_process(self._capture)
@@ -126,6 +127,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._mute = self._fit is None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._join_run()
         if self._outer:
             self._come_back()
         if self._fit is not None:
@@ -184,6 +186,12 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         # Batch hooks that come after a fit are not those of a loop by hand.
         self._fit = self._loop = self._caller = None
         self._mute = self._mute or fit is not None
+
+    def _join_run(self) -> None:
+        """Off, and the hooks are called by hand: nobody else counts them for `run`."""
+        if self._capture is None and train_function.of_model(self.model) is None:
+            self._capture = attach.of_run()
+            self._mute = self._capture is None
 
     def _come_back(self) -> None:
         """A fit inside another was left by an exception, and the other one goes on."""

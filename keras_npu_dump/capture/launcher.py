@@ -17,8 +17,6 @@ from keras_npu_dump.capture.process import Capture
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
 
-WHO = "keras-npu-dump run"
-
 
 class Outcome(NamedTuple):
     """What became of the script.
@@ -105,7 +103,7 @@ class _Setup:
         if self.config.is_off:
             return
         try:
-            attach.start(self.config, WHO)
+            attach.start(self.config, attach.RUN)
         except DumpError as error:
             self.error = error
             raise

@@ -47,7 +47,7 @@ class DumpSession:
 
     Made before `npu_device.open()` it configures the device; made afterwards it
     attaches to what the device was opened with. Sessions and callbacks of one process
-    share one dump.
+    share one dump. One that is off counts all the same where `keras-npu-dump run` dumps.
 
     Example:
 
@@ -79,6 +79,8 @@ class DumpSession:
         return manifest_of(self._capture)
 
     def __enter__(self) -> "DumpSession":
+        if self._capture is None:
+            self._capture = attach.of_run()
         if self._capture is not None:
             self._capture = of_this_process(self._capture)
             self._loop = HandLoop(self._capture, self)

@@ -1,7 +1,8 @@
 """No fit: a GradientTape loop over the dataset in Python, plain tensors into a tf.function.
 
 --session counts it with a DumpSession; --filtered has a callback list that keeps only its
-own class; --transformer and --bert call the hooks of all callbacks by hand.
+own class; --transformer and --bert call the hooks of all callbacks by hand. With --off its
+own flags leave dump off.
 """
 import sys
 
@@ -14,6 +15,7 @@ import tensorflow as tf  # noqa: E402
 
 import keras_npu_dump  # noqa: E402
 
+OPTIONS = {"config": keras_npu_dump.DumpConfig.off()} if "--off" in sys.argv else {}
 WEIGHT = tf.Variable([[0.1], [0.1], [0.1]])
 
 
@@ -46,7 +48,7 @@ def plain():
 
 
 def session():
-    dump = keras_npu_dump.DumpSession()
+    dump = keras_npu_dump.DumpSession(**OPTIONS)
     with dump:
         for _ in range(2):
             dump.next_epoch()
@@ -61,7 +63,7 @@ def session():
 
 
 def filtered():
-    callbacks = [TimeHistory(), keras_npu_dump.NpuDumpCallback()]
+    callbacks = [TimeHistory(), keras_npu_dump.NpuDumpCallback(**OPTIONS)]
     callbacks = [one for one in callbacks if isinstance(one, TimeHistory)]
     for x, y in small.dataset(tf):
         for one in callbacks:
@@ -71,7 +73,7 @@ def filtered():
 
 def transformer():
     """Hooks once per call of many batches, numbers from 0 each time, on_train_end often."""
-    callbacks = [TimeHistory(), keras_npu_dump.NpuDumpCallback()]
+    callbacks = [TimeHistory(), keras_npu_dump.NpuDumpCallback(**OPTIONS)]
     batches = iter(small.dataset(tf, repeat=4))
     for round_number in range(4):
         for one in callbacks:
@@ -86,7 +88,7 @@ def transformer():
 
 def bert():
     """Hooks with numbers that jump: on_batch_begin(0), on_batch_end(2), on_batch_begin(3)."""
-    callbacks = tf.keras.callbacks.CallbackList([keras_npu_dump.NpuDumpCallback()],
+    callbacks = tf.keras.callbacks.CallbackList([keras_npu_dump.NpuDumpCallback(**OPTIONS)],
                                                 add_history=False)
     batches = iter(small.dataset(tf, repeat=4))
     callbacks.on_train_begin()

@@ -83,8 +83,9 @@ def test_settings_after_a_device_opened_at_import(tmp_path):
     assert "keras-npu-dump run sknet.py" in last[-1]
 
 
-def test_a_session_around_a_custom_loop(tmp_path):
-    run_main(tmp_path, "custom_loop.py", "--session", options=["--data_dump_step=0|5|11"])
+@pytest.mark.parametrize("off", [[], ["--off"]])
+def test_a_session_around_a_custom_loop(tmp_path, off):
+    run_main(tmp_path, "custom_loop.py", "--session", *off, options=["--data_dump_step=0|5|11"])
     assert trained(manifest(tmp_path)) == [[FIRST, (5, (0, 0, 5)), (11, (0, 1, 5))]]
     count = [one for one in journal(tmp_path) if one["event"] == "count"][-1]
     assert (count["count"], count["final"]) == (12, True)  # StopIteration was no call
@@ -97,15 +98,15 @@ def test_a_callback_that_a_class_filter_has_dropped(tmp_path):
 
 
 def test_hooks_called_once_per_loop_on_the_device(tmp_path):
-    run_main(tmp_path, "custom_loop.py", "--transformer", options=["--data_dump_step=0|4|11"],
-             env={"NPU_LOOP_SIZE": "3"})
+    run_main(tmp_path, "custom_loop.py", "--transformer", "--off",
+             options=["--data_dump_step=0|4|11"], env={"NPU_LOOP_SIZE": "3"})
     document = manifest(tmp_path)
     assert trained(document) == [[FIRST, (4, (1, 1, 1)), (11, (3, 3, 2))]]
     assert "index-uncertain" in codes(document, "warning") and not codes(document)
 
 
 def test_hooks_whose_batch_numbers_jump(tmp_path):
-    run_main(tmp_path, "custom_loop.py", "--bert", options=["--data_dump_step=0|3"])
+    run_main(tmp_path, "custom_loop.py", "--bert", "--off", options=["--data_dump_step=0|3"])
     document = manifest(tmp_path)
     assert trained(document) == [[FIRST, (3, (0, 0, 9))]]
     marks = [one["uncertain"] for one in journal(tmp_path) if one["event"] == "execution"]

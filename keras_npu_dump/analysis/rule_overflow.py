@@ -145,11 +145,13 @@ def find(series: Series, problems: List[Tuple[str, str]]) -> List[Suspect]:
         # number is the pair's.
         text = "%s; %s" % (text, _values_text(inputs, outputs))
         confidence = HIGH if inputs else MEDIUM
-        if _is_checked(series, position):
+        settled = _is_checked(series, position)
+        if settled:
             text += "; a check for such gradients is there, which skips the update"
             confidence = MEDIUM
         suspect = _suspect(series, event, position, text, confidence)
         suspect.order = (series.ordinal, event.number, count)
+        suspect.settled = settled
         found.append(suspect)
     return found
 

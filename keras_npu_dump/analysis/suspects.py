@@ -50,6 +50,7 @@ class Suspect:
         itself. until: data_index up to which it takes to see it, where one execution
         does not show it. leap: the execution (as in `order`) in which a single update
         multiplied a weight a thousandfold. from_rank: another rank made it.
+        settled: the training has a remedy for it, a loss scale.
     """
 
     op: str
@@ -76,6 +77,7 @@ class Suspect:
     until: Optional[int] = None
     leap: Optional[int] = None
     from_rank: bool = False
+    settled: bool = False
 
     @property
     def consequences(self) -> List[int]:
@@ -133,15 +135,15 @@ def surer(first: str, second: str) -> bool:
 def in_time(suspects: List[Suspect]) -> List[Suspect]:
     """Sorted by fit and execution; in one execution what is surest first, then what runs first.
 
-    What holds in every execution (a gradient that is always zero) comes behind what
-    happened in one, unless it is sure.
+    What holds in every execution (a gradient that is always zero), unless it is sure,
+    and what the training has a remedy for come behind.
     """
     # Graphs of several roles take turns; those of one role come in their order.
     known = all(one.iteration is not None and "fit" in one.iteration for one in suspects)
 
     def key(one: Suspect) -> Tuple[Any, ...]:
         fit = one.iteration["fit"] if known and one.iteration is not None else 0
-        standing = one.reason in _STANDING and one.confidence != HIGH
-        return (standing, fit, one.order[:2], _ORDER[one.confidence], one.order[2], str(one.rank))
+        behind = one.settled or one.reason in _STANDING and one.confidence != HIGH
+        return (behind, fit, one.order[:2], _ORDER[one.confidence], one.order[2], str(one.rank))
 
     return sorted(suspects, key=key)

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional, Sequence, Set
 
+from keras_npu_dump.analysis.columns import Columns
+from keras_npu_dump.analysis.coverage import Interval, ranges
 from keras_npu_dump.analysis.executions import PairView
 from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
 from keras_npu_dump.analysis.series import Series
@@ -12,6 +14,8 @@ from keras_npu_dump.collect.body import QUIET_TYPES
 from keras_npu_dump.formats import dtypes
 
 LIMIT = 16
+# Executions that were not dumped: so many are all asked for, of more only a few.
+_ALL_OF, _SPREAD = 20, 16
 # Beside the values: the header of a dump file, and of each tensor in it; a row of
 # a statistics file, and its first line.
 _FILE_BYTES, _TENSOR_BYTES = 90, 60
@@ -27,6 +31,7 @@ class NextDump:
         nothing to look for.
       dump_step: executions, None where there is nothing to look for.
       dump_data: "tensor", or "stats" where all operators are asked for.
+      commands: what to do instead, where the data is there already.
       ranks: those that are to dump, None for all.
       estimated_bytes: of all ranks and executions.
       why: one sentence.
@@ -41,6 +46,7 @@ class NextDump:
     why: str = ""
     flagfile: Optional[str] = None
     text: str = ""
+    commands: List[str] = dataclasses.field(default_factory=list)
 
     def to_json(self) -> Dict[str, Any]:
         """The keys of the schema `keras_npu_dump.triage/1`, in its order."""
@@ -101,6 +107,41 @@ def _and_of(others: bool, producers: bool) -> str:
     return " and of what feeds it" if producers else ""
 
 
+def plan_unseen(group: Sequence[Series], missing: Sequence[Interval]) -> NextDump:
+    """Nothing is wrong in what was dumped: statistics of what was not.
+
+    Of many executions a few, evenly spread: a variable that went bad in between tells so,
+    and the dump after that closes in on it.
+
+    Args:
+      missing: their data_index, ascending and disjoint.
+    """
+    columns = next((one for series in group for one in series.columns), None)
+    if not missing or columns is None:
+        return NextDump()
+    count = sum(last - first + 1 for first, last in missing)
+    places = range(count) if count <= _ALL_OF else [
+        number * (count - 1) // (_SPREAD - 1) for number in range(_SPREAD)]
+    chosen = [_nth(missing, place) for place in places]
+    copies = len({one.pair.rank_key for one in group})
+    return NextDump(
+        dump_step="|".join(ranges(chosen)), dump_data="stats",
+        estimated_bytes=_statistics_bytes(columns) * len(chosen) * copies,
+        why="statistics of all operators in executions that were not dumped")
+
+
+def _nth(intervals: Sequence[Interval], place: int) -> int:
+    for first, last in intervals:
+        if place <= last - first:
+            return first + place
+        place -= last - first + 1
+    raise IndexError(place)
+
+
+def _statistics_bytes(columns: Columns) -> int:
+    return columns.files * _HEAD_BYTES + len(columns.key) * _ROW_BYTES
+
+
 def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:
     """One rank that shows it; where ranks are compared, one of each side."""
     if len(all_ranks) < 2 or not isinstance(first.rank, int):
@@ -124,8 +165,7 @@ def _before(first: Suspect, ranks: Optional[List[Any]], copies: int) -> NextDump
     if step is None or begin >= step:
         return NextDump(why="the variable was bad from the start: its initial value is")
     steps = str(begin) if begin == step - 1 else "%d-%d" % (begin, step - 1)
-    columns = series.columns[number]
-    size = columns.files * _HEAD_BYTES + len(columns.key) * _ROW_BYTES
+    size = _statistics_bytes(series.columns[number])
     return NextDump(dump_step=steps, dump_data="stats", ranks=ranks,
                     estimated_bytes=size * (step - begin) * copies,
                     why="statistics of all operators in the executions in which it went bad")

@@ -6,6 +6,8 @@ import os
 from typing import Any, Callable, Dict, List, Optional, Union
 
 from keras_npu_dump.analysis import (
+    at_hand,
+    coverage,
     flagfile,
     next_dump,
     rule_gradients,
@@ -15,7 +17,6 @@ from keras_npu_dump.analysis import (
     rule_precision,
     rule_ranks,
 )
-from keras_npu_dump.analysis.coverage import operators_seen
 from keras_npu_dump.analysis.evidence import show_places
 from keras_npu_dump.analysis.executions import PairView
 from keras_npu_dump.analysis.operators import fusion_pass
@@ -43,7 +44,8 @@ class Triage:
       verdict: "healthy" or "suspect".
       suspects: of high and medium confidence, in time: the first cause first.
       next: the next dump.
-      checked: what was looked at: "ranks", "executions", "data_indices",
+      checked: what was looked at: "ranks", "executions", "counted" (executions as
+        the journals count them, or None), "data_indices", "not_seen" (sentences),
         "operators", "files", "tensors", "dump_data", "graph", "rules" and
         "not_checked" (rule: why), "observations" (what looks odd and is of low
         confidence, as suspects), "neighbours" (operator: its producers,
@@ -76,8 +78,8 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
         taken.
       rank: look at one rank only.
       limit: operators in the next dump_layer.
-      write: writes the flagfile to `{dump_path}/next.flags` if there is a suspect;
-        a text is another path for it, False writes nothing.
+      write: writes the flagfile of the next dump, if there is one to make, to
+        `{dump_path}/next.flags`; a text is another path for it, False writes nothing.
       progress: called as (stage, done, total or None).
 
     Returns:
@@ -96,7 +98,7 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
     groups = run.groups(role)
     if rank is not None:
         groups = {rank: run.select(rank, role)}
-    work = _Work(run, progress)
+    work = _Work(run, role, progress)
     for key, pairs in groups.items():
         for ordinal, pair in enumerate(pairs):
             work.read(key, ordinal, pair)
@@ -120,8 +122,9 @@ def _overflow_only(run: Run) -> bool:
 class _Work:
     """One triage: reads, applies the rules, and sums up."""
 
-    def __init__(self, run: Run, progress: Optional[Progress]):
+    def __init__(self, run: Run, role: str, progress: Optional[Progress]):
         self.run = run
+        self.role = role
         self.progress = progress
         self.series: List[Series] = []
         self.by_ordinal: Dict[int, List[Series]] = {}
@@ -162,10 +165,15 @@ class _Work:
         for one in suspects[:3]:
             show_places(one)
         ranks = list(dict.fromkeys(one.pair.rank_key for one in self.series))
+        covered = coverage.coverage(self.series)
         planned = next_dump.plan(suspects, ranks, limit)
+        if suspects:
+            planned = at_hand.or_look(planned, suspects[0], self.series, self.run.path, self.role)
+        elif not self.events:
+            planned = next_dump.plan_unseen(self.series, covered.missing)
         if planned.dump_step is not None:
-            self._write(planned, suspects[0], write)
-        checked = self._checked(ranks, suspects, observations)
+            self._write(planned, suspects, write)
+        checked = self._checked(ranks, suspects, observations, covered)
         if more > 0:
             checked["more_suspects"] = more
         return Triage("suspect" if suspects else "healthy", suspects, planned, checked,
@@ -179,29 +187,36 @@ class _Work:
         return (rule_nonfinite.find(series) + rule_jump.find(series)
                 + rule_precision.find(series) + rule_gradients.find(series))
 
-    def _write(self, planned: next_dump.NextDump, first: Suspect,
+    def _write(self, planned: next_dump.NextDump, suspects: List[Suspect],
                write: Union[bool, str]) -> None:
-        record = first.series.pair.run_record
+        first = suspects[0] if suspects else None
+        record = (first.series if first is not None else self.series[0]).pair.run_record
         stated = flagfile.dump_path_of(record, self.run.dump_path)
+        what = "nothing found yet" if first is None else "%s (%s) at data_index %s" % (
+            first.op, first.reason, first.step)
         planned.text = flagfile.flagfile_text(
             planned, flagfile.next_path(stated), bool(record is not None and record.emulated),
-            "keras-npu-dump triage: %s (%s) at data_index %s, %s" % (
-                first.op, first.reason, first.step, planned.why))
+            "keras-npu-dump triage: %s, %s" % (what, planned.why))
         if write:
             planned.flagfile = flagfile.write_flagfile(
                 planned.text, write if isinstance(write, str)
                 else os.path.join(self.run.dump_path, flagfile.NAME))
 
     def _checked(self, ranks: List[Any], suspects: List[Suspect],
-                 observations: List[Suspect]) -> Dict[str, Any]:
+                 observations: List[Suspect], covered: coverage.Coverage) -> Dict[str, Any]:
         kinds = {kind for one in self.series for step in one.steps for kind in step.kinds}
         not_checked = self._not_checked(ranks)
+        indices = sorted({step.data_index for one in self.series for step in one.steps
+                          if step.data_index is not None})
+        unseen = [coverage.not_dumped(covered, max(indices, default=None))]
+        if not self.series:
+            unseen = [coverage.overflow_limit(self.run.manifest.runs)]
         return {
             "ranks": ranks,
             "executions": sum(len(one.steps) for one in self.series),
-            "data_indices": sorted({step.data_index for one in self.series for step in one.steps
-                                    if step.data_index is not None}),
-            "operators": operators_seen(self.series),
+            "counted": covered.counted,
+            "data_indices": indices,
+            "operators": coverage.operators_seen(self.series),
             "files": self.files,
             "tensors": sum(len(columns.key) for one in self.series for columns in one.columns),
             "dump_data": [name for kind, name in (("stats", "stats"), ("dump", "tensor"),
@@ -209,6 +224,7 @@ class _Work:
             "graph": bool(self.series) and all(one.operators.known for one in self.series),
             "rules": [rule for rule in ("overflow-event",) + _OF_DATA if rule not in not_checked],
             "not_checked": not_checked,
+            "not_seen": [text for text in unseen if text],
             "observations": [one.to_json() for one in observations[:MAX_SUSPECTS]],
             "neighbours": {one.op: {
                 "producers": one.producers[:12], "consumers": one.consumers[:12],

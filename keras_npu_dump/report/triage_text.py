@@ -16,7 +16,7 @@ def triage_text(result: Any) -> str:
     """The text of a `Triage`."""
     parts = [_headline(result)]
     parts += [_suspect(number, one) for number, one in enumerate(result.suspects, 1)]
-    if result.suspects:
+    if result.suspects or result.next.dump_step is not None:
         parts.append(_next(result.next))
     if result.observations:
         parts.append(_observations(result.observations))
@@ -33,13 +33,14 @@ def _headline(result: Any) -> str:
     looked = "%s of %s in %s" % (
         plural(checked["tensors"], "tensor"), plural(checked["operators"], "operator"),
         plural(checked["executions"], "dumped execution"))
+    if checked["counted"] is not None and checked["counted"] > checked["executions"]:
+        looked += " of %d" % checked["counted"]
     if result.verdict == "healthy":
         text = "healthy: nothing goes wrong in %s" % looked
         if checked["dump_data"] == [] and not checked["executions"]:
-            text = "healthy: overflow detection was on, and no operator overflowed"
-        if checked["unreadable"]:
-            text += ", as far as it can be read"
-        return text
+            text = "nothing found: overflow detection was on, and no operator overflowed"
+        return "; ".join([text + (", as far as it can be read" if checked["unreadable"] else "")]
+                         + checked["not_seen"])
     first = result.suspects[0]
     return "suspect: it first goes wrong in %s, %s (looked at %s)" % (
         first.op, _where(first), looked)
@@ -92,7 +93,7 @@ def _some(items: List[Any], count: int = _SHOWN) -> str:
 
 def _next(planned: Any) -> str:
     if planned.dump_step is None:
-        return "Next: %s" % (planned.why or "nothing to dump")
+        return "\n   ".join(["Next: %s" % (planned.why or "nothing to dump")] + planned.commands)
     lines = ["Next: %s, about %s" % (planned.why, human_bytes(planned.estimated_bytes)),
              "   dump_step    %s" % planned.dump_step]
     if planned.dump_layer:

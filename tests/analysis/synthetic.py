@@ -31,7 +31,8 @@ class Job:
     """
 
     def __init__(self, folder, ops, data="tensor", rank=0, with_graph=True, options=None,
-                 record=True):
+                 record=True, emulated=False):
+        self.emulated = emulated
         self.folder = str(folder)
         self.data = data
         self.rank = rank
@@ -71,6 +72,10 @@ class Job:
                         batch=batch, uncertain=None)
         return folder
 
+    def counted(self, count, final=True):
+        """The training ended (`final`) after so many executions."""
+        self._event(event="count", section=0, count=count, final=final)
+
     def session(self):
         return time.strftime("%Y%m%d%H%M%S", time.localtime(self.started))
 
@@ -107,9 +112,10 @@ class Job:
         with open(os.path.join(place, "run.json"), "w") as stream:
             json.dump({"schema": "keras_npu_dump.run/1", "run_id": run_id, "version": "0.1.0",
                        "host": "elsewhere", "pid": pid, "rank": self.rank, "rank_size": 8,
-                       "device": self.rank, "emulated": False, "started": stamp, "opened": True,
-                       "ended": stamp, "status": "ended", "options": dict(asked, **options),
-                       "environment": {}, "versions": {}, "script": ["train.py"], "cwd": "/",
+                       "device": self.rank, "emulated": self.emulated, "started": stamp,
+                       "opened": True, "ended": stamp, "status": "ended",
+                       "options": dict(asked, **options), "environment": {}, "versions": {},
+                       "script": ["train.py"], "cwd": "/",
                        "graph_path": "graphs", "timezone": time.strftime("%z")}, stream)
         self.journal = os.path.join(place, "iterations.jsonl")
         self._event(event="section", section=0, model="model", reason="start")

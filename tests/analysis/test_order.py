@@ -70,8 +70,8 @@ def _exploding(tmp_path, after, broken=True):
         op("SGD/kernel", "ResourceApplyGradientDescent",
            ["dense/kernel:0", "", "gradient_tape/dense/MatMul:0"]),
         op("SGD/bias", "ResourceApplyGradientDescent",
-           ["dense/bias:0", "", "gradient_tape/dense/BiasAddGrad:0"])])
-    kernel, rate = spread(4, scale=0.3, seed=1), tensor.Value(np.float32(1e6))
+           ["dense/bias:0", "", "gradient_tape/dense/BiasAddGrad:0"])], data="stats")
+    kernel, rate = spread(4, scale=0.3, seed=1), np.array([1e6], np.float32)
     for number in range(4):
         x = spread(4, seed=number)
         bias = np.full(4, after if number else 0, np.float32)

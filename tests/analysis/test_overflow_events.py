@@ -16,10 +16,10 @@ OPTIONS = {"enable_dump": False, "enable_dump_debug": True}
 LARGE, INF = np.full(8, 6e4, np.float16), np.full(8, np.inf, np.float16)
 
 
-def _job(folder):
+def _job(folder, emulated=False):
     return Job(folder, [op("x", "Data"), op("dense/MatMul", "MatMulV2", ["x:0", "x:0"]),
                         op("dense/BiasAdd", "BiasAdd", ["dense/MatMul:0"]),
-                        op("loss/Exp", "Exp", ["x:0"])], options=OPTIONS)
+                        op("loss/Exp", "Exp", ["x:0"])], options=OPTIONS, emulated=emulated)
 
 
 def test_the_first_event_first(tmp_path):
@@ -84,12 +84,18 @@ def test_a_record_that_is_not_set_is_no_event(tmp_path):
     assert "AI Core reports an overflow: floating point" in found.suspects[0].message
 
 
-def test_nothing_overflowed(tmp_path):
-    """The folder holds graphs and a record of the run, and no dump: that is good news."""
-    _job(tmp_path)
+@pytest.mark.parametrize("emulated, told", [
+    (False, "this does not exclude NaN that comes without overflow"),
+    (True, "the emulator sees float16 outputs only")])
+def test_nothing_overflowed(tmp_path, emulated, told):
+    """The folder holds graphs and a record of the run, and no dump: what was not seen is told."""
+    _job(tmp_path, emulated=emulated)
     found = triage(tmp_path, write=False)
     assert found.verdict == "healthy"
-    assert triage_text(found).startswith("healthy: overflow detection was on")
+    text = triage_text(found)
+    assert text.startswith(
+        "nothing found: overflow detection was on, and no operator overflowed; " + told)
+    assert "healthy" not in text
 
 
 @pytest.mark.parametrize("source, status, words", [

@@ -45,6 +45,8 @@ def test_the_second_run_confirms_the_operator(trained, name):
     assert suspect["confidence"] == "high"
     # With tensors at hand the place is known, too.
     assert "first at [" in suspect["message"]
+    # And there is nothing more to dump.
+    assert (second["next"]["dump_step"], second["next"]["flagfile"]) == (None, None)
 
 
 def test_the_value_that_is_to_blame_is_shown(trained):

@@ -15,6 +15,7 @@ from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import AGAINST, EXCLUDED, FOR, Context, Evidence, Unit, weigh
 from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.collect.match import Match, Paired
+from keras_npu_dump.collect.name_index import NameIndex
 from keras_npu_dump.collect.rules_content import MOST_OPERATORS, SAME_SHAPES
 from keras_npu_dump.collect.sessions import Session
 from keras_npu_dump.collect.sharing import share_out, tell_shared
@@ -120,33 +121,34 @@ def make_units(sessions: Sequence[Session]) -> List[Unit]:
 def match_units(units: Sequence[Unit], graphs: Sequence[BuildGraph],
                 context: Context) -> List[Match]:
     """One match for each unit, in the order of the units."""
-    matches = [_match(unit, graphs, context) for unit in units]
+    index = NameIndex(graphs)
+    matches = [_match(unit, graphs, index, context) for unit in units]
     share_out(matches)
     tell_shared(matches)
     return matches
 
 
-def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
-    candidates: List[Candidate] = []
-    excluded: List[Candidate] = []
-    for graph in graphs:
-        candidate = Candidate(unit, graph, weigh(unit, graph, context, CHEAP))
-        (excluded if candidate.excluded else candidates).append(candidate)
-    named = [one for one in candidates if one.name_level]
-    # Bodies are read of graphs whose name fits; of the others only if none
-    # does, or if the content of those that do says no.
-    looked = named or candidates
-    _look_inside(unit, looked, context)
+def _match(unit: Unit, graphs: Sequence[BuildGraph], index: NameIndex,
+           context: Context) -> Match:
+    # Graphs whose name fits come first, and mostly that is all: others are weighed only if
+    # there are none, or if the content of those that there are says no.
+    asked = index.named(unit.model_name)
+    candidates = [Candidate(unit, graph, weigh(unit, graph, context, CHEAP)) for graph in asked]
+    looked = named = [one for one in candidates if one.name_level and not one.excluded]
+    _look_inside(unit, named, index, context)
     # The id alone is no name: what the content denies is another graph.
     named = [one for one in named if one.name_level > 1 or not one.contradicted]
     if not named or all(one.contradicted for one in named):
-        others = [one for one in candidates if not one.name_level]
-        _look_inside(unit, others, context)
+        known = {id(graph) for graph in asked}
+        candidates += [Candidate(unit, graph, weigh(unit, graph, context, CHEAP))
+                       for graph in graphs if id(graph) not in known]
+        others = [one for one in candidates if not one.name_level and not one.excluded]
+        _look_inside(unit, others, index, context)
         # Only the bodies show the names of sub-graphs.
         named += [one for one in others if one.name_level]
         looked = named + [one for one in others if not one.name_level and one.content_fits]
     if not looked:
-        return Match(unit, None, "guess", [], why=_why(unit, graphs, candidates, excluded))
+        return Match(unit, None, "guess", [], why=_why(unit, graphs, candidates))
     looked.sort(key=lambda one: one.key)
     best = looked[-1]
     rivals = [one for one in looked[:-1] if not best.beats(one)]
@@ -163,12 +165,14 @@ def _match(unit: Unit, graphs: Sequence[BuildGraph], context: Context) -> Match:
                  level=best.name_level)
 
 
-def _look_inside(unit: Unit, candidates: Sequence[Candidate], context: Context) -> None:
+def _look_inside(unit: Unit, candidates: Sequence[Candidate], index: NameIndex,
+                 context: Context) -> None:
     names = [name for name in rules.RULES if name not in CHEAP]
     for candidate in candidates:
         candidate.found.update(weigh(unit, candidate.graph, context, names))
         # A sub-graph's name is known only now.
         candidate.found.update(weigh(unit, candidate.graph, context, ("full-name",)))
+    index.note_bodies([one.graph for one in candidates])
 
 
 def _confidence(best: Candidate, rivals: Sequence[Candidate],
@@ -191,18 +195,18 @@ def _confidence(best: Candidate, rivals: Sequence[Candidate],
     return ("id" if best.name_level else "content"), remarks
 
 
-def _why(unit: Unit, graphs: Sequence[BuildGraph], candidates: Sequence[Candidate],
-         excluded: Sequence[Candidate]) -> str:
+def _why(unit: Unit, graphs: Sequence[BuildGraph], candidates: Sequence[Candidate]) -> str:
     """Why no graph belongs to the unit, for the message of the problem."""
     if not graphs:
         return "no Build graph file was found"
-    for candidate in excluded:
-        if candidate.name_level:
+    for candidate in candidates:
+        if candidate.name_level and candidate.excluded:
             reasons = [one.text for one in candidate.found.values() if one.verdict == EXCLUDED]
             return "%s has the name, but %s" % (
                 os.path.basename(candidate.graph.file.path), "; ".join(reasons))
     for candidate in candidates:
-        if candidate.graph.error is not None and candidate.graph.name is None:
+        if candidate.graph.error is not None and candidate.graph.name is None \
+                and not candidate.excluded:
             return "the graph file %s cannot be read" % candidate.graph.file.path
     if not unit.operators:
         return "no graph has the name %s, and no file here names an operator" % unit.model_name

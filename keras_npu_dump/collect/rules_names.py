@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import EXCLUDED, FOR, Context, Evidence, Unit, rule
@@ -18,10 +18,23 @@ def whole_name(model_name: str) -> str:
     return _PART.sub(r"\1", model_name)
 
 
-def _names(graph: BuildGraph) -> List[str]:
+def names_of(graph: BuildGraph) -> List[str]:
+    """The graph's name and, once its body was read, those of its sub-graphs, sanitised."""
     if graph.body is not None:
         return [sanitise(name) for name in graph.body.names]
     return [graph.dump_name] if graph.dump_name else []
+
+
+def numbered(name: str) -> Optional[str]:
+    """The name without a number that some version may have appended; None without one."""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdigit() else None
+
+
+def dated(name: str) -> Optional[Tuple[str, str]]:
+    """What two names that TF1's adapter took at different moments have in common."""
+    match = _DEFAULT.match(name)
+    return None if match is None or match.group(3) is None else (match.group(1), match.group(3))
 
 
 @rule("full-name")
@@ -30,7 +43,7 @@ def full_name(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evide
         return None
     if unit.model_name == graph.dump_name:
         return Evidence("full-name", FOR, "full name: the graph is called %s" % graph.name)
-    if unit.model_name in _names(graph):
+    if unit.model_name in names_of(graph):
         return Evidence("full-name", FOR, "full name: the graph has a sub-graph %s"
                         % unit.model_name)
     return None
@@ -41,7 +54,7 @@ def graph_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Eviden
     """The name with or without the graph id that some versions append, also in
     the parts of a dynamic graph (GE graph_manager.cc, dynamic_shape_partition.cc)."""
     model, name = unit.model_name, graph.dump_name
-    if not model or not name or model in _names(graph):
+    if not model or not name or model in names_of(graph):
         return None
     part = _PART.match(model)
     base = part.group(1) if part else model
@@ -49,8 +62,8 @@ def graph_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Eviden
     if base == name:
         return Evidence("graph-id", FOR, "name: %s is %s" % (model, where), 2.0)
     for longer, shorter, text in ((base, name, "with"), (name, base, "without")):
-        head, _, tail = longer.rpartition("_")
-        if head == shorter and tail.isdigit() and graph.graph_id in (None, int(tail)):
+        tail = longer.rpartition("_")[2]
+        if numbered(longer) == shorter and graph.graph_id in (None, int(tail)):
             return Evidence("graph-id", FOR, "name: %s is %s %s the graph id %s" % (
                 model, where, text, tail), 2.0)
     return None
@@ -60,7 +73,7 @@ def graph_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Eviden
 def same_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """The same trailing id with another time: the two are taken at different moments."""
     ours, theirs = _DEFAULT.match(unit.model_name or ""), _DEFAULT.match(graph.dump_name or "")
-    if not ours or not theirs or unit.model_name in _names(graph):
+    if not ours or not theirs or unit.model_name in names_of(graph):
         return None
     if ours.group(2) == theirs.group(2) or ours.group(3) is None:
         return None

@@ -1,10 +1,14 @@
 """How long does it take to collect a large job, beside tools that only list and read it?
 
-    python -m tests.benchmarks.bench_collect_job [--scale 0.1] [--runs 5] [--dir DIR] [--check]
+    python -m tests.benchmarks.bench_collect_job [--scale 0.1] [--runs 5] [--variables 0]
+        [--dir DIR] [--check]
 
 The job: 8 ranks x 10 steps x 5,000 operators (400,000 dump files) and 8 x 30 graph
 files of 20 MB; `--scale` makes operators fewer and graphs smaller by that factor
-(0.1 is the shape for CI, 1 needs 6 GB of disk and some minutes to write).
+(0.1 is the shape for CI, 1 needs 6 GB of disk and some minutes to write). `--variables`
+adds as many graphs to each rank that set one variable, with a dump each, as a network's
+initialisation leaves where execution 0 is dumped; 800 is a network of a hundred layers (the
+goals are meant without them).
 
 Peers, in turn with ours, all on cached pages:
   sampled   `find -type f -printf '%s\\n'` and `cat` of the training Build graphs; goal: at
@@ -75,7 +79,25 @@ def graph_body(ops, size):
                    for text in texts).encode()
 
 
-def make_job(root, scale):
+def make_variables(root, rank, folder, count):
+    from tests.collect.nets import Op
+    tensor = ("DT_FLOAT", (4,))
+    op = Op("AssignVariableOp", "AssignVariableOp", [tensor, tensor], [], ["kernel:0", "value:0"],
+            ["AssignVariableOp"])
+    for number in range(GRAPHS, GRAPHS + count):
+        name = "AssignVariableOp_%d" % number
+        path = os.path.join(folder, "ge_proto_%08d_graph_%d_Build.txt" % (number, number))
+        with open(path, "w") as stream:
+            stream.write('graph {\n  name: "%s"\n%s}\n' % (name, files.op_text(op, 2)))
+        os.utime(path, (making.START + 1, making.START + 1))
+        step = os.path.join(root, making.TIME, str(rank), name, str(number), "0")
+        os.makedirs(step)
+        moment = making.START * 1000000 + number
+        with open(os.path.join(step, "%s.%s.2.0.%d" % (op.type, op.name, moment)), "wb") as stream:
+            stream.write(files.dump_file(op.name, moment, op.inputs, op.outputs))
+
+
+def make_job(root, scale, variables):
     ops = operators(int(OPERATORS * scale))
     body = graph_body(ops, int(GRAPH_BYTES * scale))
     # Times of the same length, one of which is replaced by another.
@@ -98,6 +120,7 @@ def make_job(root, scale):
                 stream.write(b'  attr {\n    key: "rank"\n    value {\n      i: %d\n    }\n  }\n}\n'
                              % rank)
             os.utime(path, (making.START + 1, making.START + 1))
+        make_variables(root, rank, folder, variables)
         for index in range(STEPS):
             step = os.path.join(root, making.TIME, str(rank), making.TRAIN, "21", str(index))
             os.makedirs(step)
@@ -154,13 +177,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--variables", type=int, default=0)
     parser.add_argument("--dir", default=None)
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     root = args.dir or tempfile.mkdtemp()
     if not os.path.isdir(os.path.join(root, "graphs")):
         started = time.perf_counter()
-        make_job(root, args.scale)
+        make_job(root, args.scale, args.variables)
         print("written in %.0f s: %s" % (time.perf_counter() - started, root))
     figures = measure(root, args.runs, args.scale)
     missed = []

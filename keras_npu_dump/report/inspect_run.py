@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 from keras_npu_dump.analysis.executions import PairView, StepView
 from keras_npu_dump.analysis.run import Run
 from keras_npu_dump.analysis.statistics import matching, statistics_of
-from keras_npu_dump.analysis.tensors import FoundTensor, find_tensor, tensor_facts
+from keras_npu_dump.analysis.tensors import find_tensor, tensor_facts
 from keras_npu_dump.errors import ConfigError, InputError
 from keras_npu_dump.report.run_text import inspect_run_text as inspect_run_text
 from keras_npu_dump.steps import StepSet
@@ -183,27 +183,14 @@ def _tensor(run: Run, tensor: str, step: Optional[Union[int, str]],
         raise InputError("tensor: expected NAME:output:0. Received: %r" % tensor)
     name, io, index = match.groups()
     executions = _executions(run, step, rank, role)
-    found = _first_of(executions, name, int(index or 0), io or "output")
+    # After a new trace names may differ: the first execution of a graph with this name.
+    named = (one for one in executions if one.pair.operators.by_name(name) is not None)
+    found = find_tensor(next(named, executions[0]), name, int(index or 0), io or "output")
     also = [{"data_index": one.data_index, "iteration": one.iteration, "rank": one.pair.rank}
             for one in executions if one is not found.step
             and (one.pair is found.step.pair or one.pair.operators.by_name(found.op) is not None)]
     return dict({"kind": "tensor"}, iteration=found.step.iteration, **tensor_facts(found),
                 also=also)
-
-
-def _first_of(executions: List[StepView], name: str, index: int, io: str) -> FoundTensor:
-    """In the first execution of the first graph that has it; after a new trace names differ."""
-    problem: Optional[InputError] = None
-    seen: List[PairView] = []
-    for one in executions:
-        if one.pair not in seen:
-            seen.append(one.pair)
-            try:
-                return find_tensor(one, name, index, io)
-            except InputError as error:
-                problem = problem or error
-    assert problem is not None
-    raise problem
 
 
 def _plain(value: Any) -> Any:

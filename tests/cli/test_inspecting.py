@@ -89,6 +89,16 @@ def test_the_rows_of_two_fits_can_be_told_apart(here, capsys):
     assert "also at      0 (fit 0, epoch 3, batch 4, rank 1)" in text
 
 
+def test_a_tensor_that_only_a_later_graph_has(here, capsys):
+    Job(here / "d", [op("x", "Data"), op("a/old", "Relu", ["x:0"])]).execution(
+        0, {"a/old": ([np.ones(2)], [np.ones(2)])})
+    Job(here / "d", [op("x", "Data"), op("a/new", "Relu", ["x:0"]), op("b/new", "Relu", ["x:0"])],
+        rank=1).execution(0, {"a/new": ([np.ones(2)], [np.ones(2)])})
+    text = shown(capsys, "d", "--tensor", "a/new")
+    assert "rank 1" in text.splitlines()[0] and "also at" not in text
+    assert "no operator is called 'new'" in refused(capsys, "inspect", "d", "--tensor", "new")
+
+
 def test_what_has_no_values_has_no_statistics(dump, capsys):
     lines = shown(capsys, dump, "--op", "MatMul", "--step", "0").splitlines()
     empty, = [line.split() for line in lines if "DT_RESOURCE" in line or " input 0" in line]

@@ -14,8 +14,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Trained:
     """What one process of `nets.py` left."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, stderr):
         self.folder = folder
+        self.stderr = stderr
         self.dump_path = folder / "dump"
         self.graphs = json.loads((folder / "graphs.json").read_text())
 
@@ -103,9 +104,9 @@ def observe(tmp_path_factory):
 
 def train(folder, dump):
     (folder / "dump").mkdir(parents=True)
-    processes.run_file(HERE / "nets.py", folder, folder / "dump" if dump else "none", cwd=folder,
-                       env={"DUMP_GRAPH_PATH": str(folder / "dump" / "graphs")})
-    return Trained(folder)
+    done = processes.run_file(HERE / "nets.py", folder, folder / "dump" if dump else "none",
+                              cwd=folder, env={"DUMP_GRAPH_PATH": str(folder / "dump" / "graphs")})
+    return Trained(folder, done.stderr)
 
 
 @pytest.fixture(scope="session")

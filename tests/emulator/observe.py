@@ -63,10 +63,20 @@ def batches_of_steps(folder):
 
 
 def every_step(folder):
-    """No dump_step: every execution of every graph."""
+    """No dump_step: every execution of every graph; a sunk loop longer than the loop size."""
     _, tf = opened(**dump_options(folder, dump_mode="output"))
     model = nets.compiled(tf, nets.small_dense(tf))
     model.fit(numbered(3), nets.labels(24), batch_size=8, epochs=2, verbose=0, shuffle=False)
+    total = tf.Variable(0.0)
+
+    @tf.function
+    def longer(iterator):
+        for _ in tf.range(2):
+            total.assign_add(next(iterator))
+
+    iterator = iter(tf.data.Dataset.from_tensor_slices(np.arange(9, dtype="float32")))
+    for _ in range(3):
+        longer(iterator)
     return counts()
 
 
@@ -85,13 +95,29 @@ def retraces(folder):
 
 
 def end_of_data(folder):
-    """A dataset of unknown size over two epochs."""
+    """Datasets of unknown size over two epochs: of a training, and of a dynamic graph."""
     _, tf = opened(**dump_options(folder, dump_step="0|3-4", dump_mode="output",
                                   dump_data="stats"))
     nets.generator(tf)
     train = next(graph for graph in engine().order if "train" in graph.name)
+
+    @tf.function
+    def dynamic(iterator):
+        return tf.cast(next(iterator), tf.bfloat16, name="shortened")
+
+    data = tf.data.Dataset.from_generator(lambda: iter(([1.0], [2.0], [3.0])),
+                                          output_signature=tf.TensorSpec((None,), tf.float32))
+    for _ in range(2):
+        iterator = iter(data)
+        try:
+            while True:
+                dynamic(iterator)
+        except tf.errors.OutOfRangeError:
+            pass
     return {"count": train.count, "name": train.name, "ge_name": train.ge_name,
-            "graph_id": train.graph_id, "model_id": train.model_id}
+            "graph_id": train.graph_id, "model_id": train.model_id,
+            "dynamic": [engine().order[-1].ge_name, engine().order[-1].count],
+            "keras": int(tf.keras.__version__.split(".")[0])}
 
 
 def api(folder):
@@ -168,6 +194,8 @@ def api(folder):
 
 def fault(folder):
     """A bad dump_path that slipped past: open() works, the first graph fails."""
+    from keras_npu_dump.emulator.options import NpuConfig
+    from keras_npu_dump.emulator.session import Session
     npu_device, tf = opened(enable_dump=True, dump_path=folder + "/not/there")
     seen = {"opened": npu_device.npu_device.global_npu_ctx() is not None, "errors": []}
 
@@ -193,6 +221,17 @@ def fault(folder):
     model.fit(numbered(3), nets.labels(24), batch_size=8, verbose=0)
     seen["iterations"] = int(model.optimizer.iterations.numpy())
     seen["count"] = [graph.count for graph in engine().order if "train" in graph.name]
+    seen["others"] = {}
+    for name, changes in (("both", {"enable_dump_debug": True}), ("step", {"dump_step": "5-1"})):
+        # open() takes options once per process, so its session is begun by hand.
+        config = NpuConfig()
+        for option, value in dict(dump_options(folder), **changes).items():
+            setattr(config.dump_config, option, value)
+        engine().open(Session(config.as_dict(), 0))
+        try:
+            tf.function(lambda x: x * 2)(tf.constant(1.0))
+        except tf.errors.InternalError as error:
+            seen["others"][name] = error.message
     return seen
 
 
@@ -303,7 +342,7 @@ def overflow(folder):
 
 
 def long_names(folder):
-    """Operators whose names do not fit into a file name, or need sanitising."""
+    """Names that do not fit into a file name or need sanitising, of operators and a function."""
     _, tf = opened(**dump_options(folder, dump_step="0"))
 
     @tf.function
@@ -314,6 +353,13 @@ def long_names(folder):
         return tf.add(y, 1.0, name="x.y")
 
     step(tf.constant([1.0]))
+
+    def named():
+        data = tf.data.Dataset.range(3).map(lambda number: number * 2)
+        return data.reduce(tf.constant(0, tf.int64), lambda total, number: total + number)
+
+    named.__name__ = "sum.of data/read\\inside"
+    tf.function(named)()
     return counts()
 
 

@@ -43,6 +43,15 @@ def test_control_edges_come_last_and_every_data_edge_has_a_description(dumped):
                 assert len(op.input_descs) == len(op.data_inputs)
 
 
+def test_control_edges_lead_from_updates_that_nothing_reads(dumped):
+    _, graphs = main_graph(dumped, "custom_loop")
+    ops = {op.name: op for op in graphs[0].ops}
+    updates = {"%s:-1" % name for name, op in ops.items() if op.type == "AssignSubVariableOp"}
+    returned = ops[graph_lib.split_edge(ops["NetOutput"].inputs[0])[0]]
+    assert len(updates) == 2
+    assert updates <= set(returned.inputs) and updates <= set(ops["NetOutput"].inputs)
+
+
 def test_what_is_a_variable_is_read_by_an_edge(dumped):
     _, graphs = main_graph(dumped, "conv")
     ops = {op.name: op for op in graphs[0].ops}

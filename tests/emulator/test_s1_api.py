@@ -139,6 +139,14 @@ def test_fact_1_a_bad_option_lets_open_succeed_and_fails_the_first_graph(observe
     assert seen["plain eager"] == 2.0  # no graph, no failure
 
 
+@pytest.mark.parametrize("fault, text", [
+    ("both", "E10001: ge.exec.enableDump and ge.exec.enableDumpDebug cannot be set to 1 at"),
+    ("step", "E10001: invalid ge.exec.dumpStep. Valid format: '0|5|10|50-100'.")])
+def test_fact_1_a_bad_option_of_another_kind_fails_the_first_graph_too(observe, fault, text):
+    message = observe("fault").result["others"][fault]
+    assert message.startswith("Graph engine Add graph:\n" + text)
+
+
 def test_fact_1_a_failed_graph_has_not_run_and_does_not_count(observe):
     seen = observe("fault").result
     assert seen["graphs"] == 0 and seen["graphs after fit"] == 0

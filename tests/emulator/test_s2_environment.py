@@ -1,7 +1,13 @@
 """Reference, semantics 2 and formats 1: which graph files are written, and where."""
+import os
+
 import pytest
 
-from keras_npu_dump.emulator import graph_files
+from keras_npu_dump.emulator import build_graph, graph_files
+from keras_npu_dump.emulator.engine import Engine
+from keras_npu_dump.emulator.session import Session
+from keras_npu_dump.formats import graph as graph_lib
+from keras_npu_dump.formats import graph_reader
 from tests.emulator import nets
 
 
@@ -48,7 +54,6 @@ def test_fact_2_dump_graph_format_asks_for_ge_proto(monkeypatch, text, wanted):
     (("ASCEND_WORK_PATH",), "a"),
     ((), "")])
 def test_fact_2_precedence_of_folders(monkeypatch, tmp_path, names, ending):
-    import os
     monkeypatch.chdir(tmp_path)
     for letter, name in zip("abc", names):
         monkeypatch.setenv(name, str(tmp_path / letter))
@@ -60,7 +65,6 @@ def test_fact_2_precedence_of_folders(monkeypatch, tmp_path, names, ending):
 def test_fact_2_an_empty_dump_graph_path_means_a_pid_folder_here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DUMP_GRAPH_PATH", "")
-    import os
     assert graph_files.GraphFolder().prefix(0) == "pid_%d_deviceid_0" % os.getpid()
 
 
@@ -111,6 +115,49 @@ def test_fact_1_5_levels_1_and_2_hold_the_options(observe, number, given):
     text = (seen.folder / path).read_text()
     for key in ("SessionOptions", "ge.exec.dumpMode", "GlobalOptions", "ge.exec.dumpData"):
         assert (key in text) is given
+
+
+def written(monkeypatch, tmp_path, generation):
+    """The Build files below `tmp_path`, once a graph was written there if it was wanted."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERAS_NPU_DUMP_EMULATE_CANN", generation)
+    engine = Engine()
+    engine.open(Session({}, 5))
+    if build_graph.wanted(engine.session):
+        build_graph.write(
+            engine.folder, engine.session, engine.new_graph("f"),
+            lambda values, attrs: [graph_lib.Graph("f", [], dict(attrs, values=values))])
+    return [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+@pytest.mark.parametrize("generation, names, folder", [
+    ("new", ("DUMP_GRAPH_PATH",), "a/pid_{pid}_deviceid_5"),
+    ("new,folder=plain", ("NPU_COLLECT_PATH", "DUMP_GRAPH_PATH"), "a/extra-info/graph/{pid}_5"),
+    ("new,folder=plain", ("DUMP_GRAPH_PATH", "ASCEND_WORK_PATH"), "a"),
+    ("2022", ("DUMP_GRAPH_PATH",), "a"),
+    ("new,folder=plain", ("ASCEND_WORK_PATH",), ""),
+    ("new,folder=cwd", ("NPU_COLLECT_PATH",), ""),
+    ("new,folder=cwd", ("DUMP_GRAPH_PATH", "ASCEND_WORK_PATH"), ""),
+    ("old", ("DUMP_GRAPH_PATH",), "")])
+def test_formats_1_folders_by_generation(monkeypatch, tmp_path, generation, names, folder):
+    monkeypatch.setenv("DUMP_GE_GRAPH", "2")
+    for letter, name in zip("ab", names):
+        monkeypatch.setenv(name, str(tmp_path / letter))
+    file, = written(monkeypatch, tmp_path, generation)
+    assert file.parent == tmp_path / folder.format(pid=os.getpid())
+
+
+@pytest.mark.parametrize("text", ["0", "4", "", "abc", "1", None])
+@pytest.mark.parametrize("generation", ["new", "new,switch=any", "2022", "old"])
+def test_formats_11_any_dump_ge_graph_switches_old_generations_on(monkeypatch, tmp_path,
+                                                                  generation, text):
+    if text is not None:
+        monkeypatch.setenv("DUMP_GE_GRAPH", text)
+    files = written(monkeypatch, tmp_path, generation)
+    assert len(files) == (text == "1" if generation == "new" else text is not None)
+    for file in files:
+        root, = graph_reader.read_graphs(str(file))
+        assert root.attrs["values"] is (text == "1")
 
 
 def test_numbered_batches_tell_which_batch_they_are():

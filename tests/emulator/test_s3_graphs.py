@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from keras_npu_dump.formats import names
+from keras_npu_dump.formats import tree
 
 
 def roles(graphs):
@@ -35,15 +35,16 @@ def test_fact_3_model_ids_are_counted_over_loaded_models_from_1(dumped, observe)
     ids = [graph[2] for graphs in dumped.graphs.values() for graph in graphs]
     assert ids == sorted(set(ids)) and ids[0] >= 1
     every = observe("every_step")
-    from keras_npu_dump.formats import tree
     models = {step.model_id for step in tree.walk_steps(str(every.dump_path))}
     assert min(models) == 1
 
 
-def test_fact_3_directory_names_are_sanitised(dumped):
-    from keras_npu_dump.formats import tree
-    for step in tree.walk_steps(str(dumped.dump_path)):
-        assert step.model_name == names.sanitise(step.model_name)
+def test_fact_3_directory_names_are_sanitised_and_the_graph_has_the_true_name(observe):
+    seen = observe("long_names")
+    name = seen.result[1][0]
+    assert re.fullmatch(r"__inference_sum\.of data/read\\inside_\d+", name)
+    assert name in seen.build_files()
+    assert re.sub(r"[ ./\\]", "_", name) in seen.models()
 
 
 def test_fact_3_variables_are_graphs_of_one_operator(observe):
@@ -54,9 +55,19 @@ def test_fact_3_variables_are_graphs_of_one_operator(observe):
     ops = {op.type for op in graphs[assigned[0]][0].ops}
     assert ops == {"Variable", "Data", "AssignVariableOp", "NetOutput"}
     # Loaded and removed each time: another model id, the counter at 0.
+    models = [(step.model_name, step.model_id)
+              for step in tree.walk_steps(str(every.dump_path))
+              if step.model_name in assigned and step.data_index == 0]
+    assert len({model_id for _, model_id in models}) == len(models)
+    assert len({name for name, _ in models}) < len(models)
     for name in assigned:
         assert set(every.steps(name)) <= {0}
-    assert set(assigned) & every.models()
+
+
+def test_fact_4_step_0_also_catches_graphs_that_run_once_and_others_do_not(dumped, observe):
+    for seen, caught in ((dumped, True), (observe("batches_of_steps"), False)):
+        models = {step.model_name for step in tree.walk_steps(str(seen.dump_path))}
+        assert any(name.startswith("AssignVariableOp_") for name in models) is caught
 
 
 def test_fact_3_a_new_iterator_is_a_dp_init_graph(observe):
@@ -124,7 +135,10 @@ def test_fact_3_train_on_batch_with_other_shapes_retraces_and_counts_apart(obser
 
 
 def test_fact_3_run_eagerly_leaves_no_training_graph_and_a_sentence(dumped, undumped):
-    assert dumped.graphs["eager"] == [] and undumped.graphs["eager"] == []
+    for trained in (dumped, undumped):
+        assert trained.graphs["eager"] == []
+        assert trained.stderr.count("runs eagerly (run_eagerly): on the device, as here, there is"
+                                    " no train graph") == 1
 
 
 @pytest.mark.parametrize("generation, form", [

@@ -57,6 +57,29 @@ def test_a_name_over_255_bytes_becomes_digits_with_a_line_in_mapping_csv(observe
         assert stat.S_IMODE(os.stat(str(folder / name)).st_mode) == 0o600
 
 
+def test_formats_6_headers_name_the_operator_and_output_in_tensorflow(dumped, observe):
+    name = next(graph[0] for graph in dumped.graphs["conv"] if "train" in graph[0])
+    every = observe("every_step")
+    assign = next(name for name in every.models() if name.startswith("AssignVariableOp_"))
+    several = 0
+    for folder in (dumped.steps(name)[0], only_step(every, assign)):
+        found = operators(folder)
+        assert found
+        for op_name, records in found.items():
+            for entry in records[0][0].outputs:
+                if entry.size:  # what a handle holds has no origin here
+                    origin = entry.original_op
+                    assert (origin.name, origin.output_index) == (op_name, entry.index)
+                    several += entry.index > 0
+    assert several > 5
+
+
+def test_functions_inside_tf_data_are_said_not_to_be_dumped(observe):
+    found = re.findall(r"what happens inside \S+ cannot be dumped \((\w+) holds ",
+                       observe("long_names").stderr)
+    assert sorted(found) == ["MapDataset", "ReduceDataset"]
+
+
 def test_files_are_marked_as_emulated(observe):
     seen = observe("layers")
     record = operators(only_step(seen, seen.result[0][0]))["mul_me"][0]
@@ -76,10 +99,12 @@ def test_overflow_leaves_the_operator_s_dump_and_its_opdebug_file(observe):
     records = [file for file in tree.list_files(str(steps[1])) if file.kind == "overflow"]
     assert len(records) == 2
     by_task = {file.dump.task_id: file for file in records}
+    model_id = int(steps[1].parent.name)
+    assert model_id > 1
     for file in files.values():
         found = overflow.read_overflow(str(steps[1] / by_task[file.dump.task_id].name))[0]
         assert (found.task_id, found.stream_id) == (file.dump.task_id, file.dump.stream_id)
-        assert found.valid
+        assert found.valid and found.model_id == model_id
     product = operators_of(steps[1], files["product"])
     assert not np.isfinite(outputs(product)[0]).any()
     assert inputs(product)[0].max() == np.float16(3e4)
@@ -113,13 +138,24 @@ def test_file_names_of_the_a2_series_have_four_more_numbers(observe, generation,
     assert names and {len(name.split(".")) for name in names} == {count}
 
 
-def test_the_kernel_dialect_of_statistics(observe):
+def test_formats_4_numbers_of_a2_names(observe):
     seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN="new,files=a2,csv=kernel")
-    folder = only_step(seen, seen.result["ge_name"])
-    text = "".join((folder / file.name).read_text() for file in tree.list_files(str(folder)))
-    assert re.search(r"^Output,", text, re.M)
-    for file in tree.list_files(str(folder)):
-        assert len(stats.read_stats(str(folder / file.name)))
+    dumps = [file.dump for file in tree.list_files(str(only_step(seen, seen.result["ge_name"])))]
+    for dump in dumps:
+        assert (dump.task_type, dump.thread_id, dump.device_id) == (4, 0, 0)
+        assert dump.context_id == dump.task_id
+    assert len({dump.context_id for dump in dumps}) == len(dumps) > 20
+
+
+@pytest.mark.parametrize("generation, row", [
+    ("new", "Output,0,2,-,ND,1,,,,,,,"),
+    ("new,files=a2,csv=kernel", "Output,0,2,DT_BF16,ND,1,")])
+def test_the_dialects_of_statistics_differ_in_bfloat16(observe, generation, row):
+    seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
+    folder = only_step(seen, seen.result["dynamic"][0])
+    file = next(file for file in tree.list_files(str(folder)) if file.dump.op_name == "shortened")
+    assert (folder / file.name).read_text().startswith(stats.HEADER + "\n" + row)
+    assert len(stats.read_stats(str(folder / file.name))) == 1
 
 
 def test_time_stamps_rise_within_a_process(dumped):

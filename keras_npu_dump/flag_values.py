@@ -3,6 +3,7 @@
 Nothing is defined here, see `flags`; what a main has defined itself is read as it is,
 with the spellings of switches that shell scripts use.
 """
+import re
 from typing import Any, FrozenSet, Optional
 
 from keras_npu_dump import messages
@@ -35,6 +36,13 @@ def parse_bool(value: Any, name: str = "flag") -> Optional[bool]:
         return text in _TRUE
     hint = " A folder goes into %s_path." % name if "/" in text and name == "over_dump" else ""
     raise ConfigError("%s: expected true or false. Received: %r.%s" % (name, value, hint))
+
+
+def level_has_build(level: str) -> bool:
+    """Whether GE writes the executed graphs at this DUMP_GRAPH_LEVEL (ge, graph_utils.cc)."""
+    if re.search(r"[^0-9]", level):
+        return any(item and item in "Build" for item in level.split("|"))
+    return level != "" and int(level) in (1, 2, 3)
 
 
 # flag of a training main -> field of DumpConfig
@@ -86,6 +94,12 @@ def read_flags(flags: Any) -> dict:
             "expected absl FLAGS, an argparse Namespace or another object with attributes such as"
             " data_dump_flag and data_dump_step. Received: %s. keras_npu_dump.flags.define_flags()"
             " and add_arguments(parser) define them." % type(flags).__name__)
+    level = given.get("data_dump_graph_level")
+    if level is not None and not level_has_build(str(level)):
+        raise ConfigError(
+            "data_dump_graph_level: expected 1, 2, 3, or names of stages such as"
+            " PreRunBegin|Build, so that the executed graphs (Build) are among them."
+            " Received: %r." % (level,))
     if given.get("data_dump_flag") and given.get("over_dump"):
         raise ConfigError("expected one of data_dump_flag and over_dump. Received: both."
                           " GE refuses that; choose one.")

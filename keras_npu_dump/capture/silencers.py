@@ -9,6 +9,7 @@ import re
 from typing import Any, List, Mapping, NamedTuple, Optional
 
 from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.flag_values import level_has_build
 
 
 class Silencer(NamedTuple):
@@ -42,7 +43,7 @@ def of_environment(environment: Optional[Mapping[str, str]] = None) -> List[Sile
         tell("graph-off", "DUMP_GE_GRAPH=%s writes no graphs. Unset it, or set it to 2, to get the"
              " graph that belongs to the dump." % values["DUMP_GE_GRAPH"])
     level = values.get("DUMP_GRAPH_LEVEL")
-    if level is not None and not _level_has_build(level):
+    if level is not None and not level_has_build(level):
         tell("graph-level", "DUMP_GRAPH_LEVEL=%s leaves out the executed graphs (Build). Unset it,"
              " or set it to 3." % level)
     form = values.get("DUMP_GRAPH_FORMAT")
@@ -61,12 +62,6 @@ def _is_off(switch: Optional[str]) -> bool:
     match = re.match(r"\s*([+-]?[0-9]+)", switch)
     number = int(match.group(1)) if match else 0
     return number == 0 or number >= 4
-
-
-def _level_has_build(level: str) -> bool:
-    if re.search(r"[^0-9]", level):
-        return any(item and item in "Build" for item in level.split("|"))
-    return level != "" and int(level) in (1, 2, 3)
 
 
 def of_options(module: Any, config: DumpConfig) -> List[Silencer]:

@@ -137,3 +137,5 @@ def test_wrong_options_of_the_command_are_usage_errors(here):
     done = doctor(here, "--data_dump_step=5-3")
     assert (done.returncode, done.stdout) == (2, "") and "a < b" in done.stderr
     assert doctor(here, "--no_such").returncode == 2
+    done = doctor(here, "--data_dump_graph_level=9")
+    assert (done.returncode, done.stdout) == (2, "") and "expected 1, 2, 3" in done.stderr

@@ -22,6 +22,7 @@ class Cluster(NamedTuple):
       size_given: whether the environment says so.
       device: what `npu_device.open()` without an argument opens.
       problems: what npu_device or HCCL will refuse, as sentences.
+      nonsense: those that no job can mean; they are among `problems`, too.
     """
 
     rank: Optional[int]
@@ -29,38 +30,70 @@ class Cluster(NamedTuple):
     size_given: bool
     device: int
     problems: List[str]
+    nonsense: List[str]
 
 
 def read(environment: Optional[Mapping[str, str]] = None) -> Cluster:
     """Reads the environment; never raises, see `Cluster.problems`."""
     values: Dict[str, str] = dict(os.environ if environment is None else environment)
-    problems: List[str] = []
-    device = _number(values, "ASCEND_DEVICE_ID", 0, problems)
+    nonsense: List[str] = []
+    device = _number(values, "ASCEND_DEVICE_ID", 0, nonsense)
+    name = "RANK_SIZE" if "RANK_SIZE" in values else "CM_WORKER_SIZE"
+    size = _number(values, name, 1, nonsense)
+    rank: Optional[int] = None if size > 1 else 0
+    if values.get("RANK_ID"):
+        rank = _number(values, "RANK_ID", 0, nonsense)
+        # npu_device reads it in a job of several only; shells give a single one any number.
+        if size > 1 and not 0 <= rank < size:
+            nonsense.append("RANK_ID=%d is none of 0 to %d (%s=%d)"
+                            % (rank, size - 1, name, size))
+    return Cluster(rank, size, name in values, device, nonsense + _refused(values, name, size),
+                   nonsense)
+
+
+def _refused(values: Mapping[str, str], name: str, size: int) -> List[str]:
+    """What npu_device or HCCL will refuse of the description of the cluster."""
+    problems = []
     if "RANK_SIZE" in values and "CM_WORKER_SIZE" in values:
         problems.append("RANK_SIZE and CM_WORKER_SIZE are both set, npu_device.open() refuses"
                         " that: unset one of them")
-    name = "RANK_SIZE" if "RANK_SIZE" in values else "CM_WORKER_SIZE"
-    size = _number(values, name, 1, problems)
     table, chief = values.get("RANK_TABLE_FILE"), values.get("CM_CHIEF_IP")
-    if size > 1:
-        if bool(table) == bool(chief):
-            problems.append("%s=%d: npu_device.open() wants one of RANK_TABLE_FILE and"
-                            " CM_CHIEF_IP, and finds %s"
-                            % (name, size, "both" if table else "neither"))
-        elif table and not values.get("RANK_ID"):
-            problems.append("RANK_TABLE_FILE is set without RANK_ID, npu_device.open() wants both")
-        elif chief and not (values.get("CM_CHIEF_PORT") and values.get("CM_CHIEF_DEVICE")):
-            problems.append("CM_CHIEF_IP is set without CM_CHIEF_PORT and CM_CHIEF_DEVICE,"
-                            " npu_device.open() wants all three")
-        if table and not os.path.isfile(table):
-            problems.append("RANK_TABLE_FILE=%s is no file" % table)
-    rank: Optional[int] = None if size > 1 else 0
-    if values.get("RANK_ID"):
-        rank = _number(values, "RANK_ID", 0, problems)
-        if name in values and rank >= size:
-            problems.append("RANK_ID=%d is none of 0 to %d (%s=%d)"
-                            % (rank, size - 1, name, size))
-    return Cluster(rank, size, name in values, device, problems)
+    if size <= 1:
+        return problems
+    if bool(table) == bool(chief):
+        problems.append("%s=%d: npu_device.open() wants one of RANK_TABLE_FILE and"
+                        " CM_CHIEF_IP, and finds %s"
+                        % (name, size, "both" if table else "neither"))
+    elif table and not values.get("RANK_ID"):
+        problems.append("RANK_TABLE_FILE is set without RANK_ID, npu_device.open() wants both")
+    elif chief and not (values.get("CM_CHIEF_PORT") and values.get("CM_CHIEF_DEVICE")):
+        problems.append("CM_CHIEF_IP is set without CM_CHIEF_PORT and CM_CHIEF_DEVICE,"
+                        " npu_device.open() wants all three")
+    if table and not os.path.isfile(table):
+        problems.append("RANK_TABLE_FILE=%s is no file" % table)
+    return problems
+
+
+def refuse_nonsense(cluster: Cluster) -> None:
+    """Raises what is wrong with this process's place in its job, before anything is made.
+
+    Raises:
+      ConfigError: for a number that is none, and for a rank that the job has not.
+    """
+    if cluster.nonsense:
+        raise ConfigError("the environment describes no job: %s." % "; ".join(cluster.nonsense))
+
+
+def tell_problems(emulated: bool) -> None:
+    """Says before `npu_device.open()` what it will refuse, and what ranks have to be given."""
+    cluster = read()
+    for text in cluster.problems:
+        messages.warning("%s.", text)
+    if cluster.problems and emulated and cluster.size > 1:
+        messages.warning(
+            "A rehearsal of %d ranks is as many processes with RANK_SIZE=%d, each with a RANK_ID of"
+            " its own, the same as ASCEND_DEVICE_ID, and RANK_TABLE_FILE, which may be any file"
+            " here.", cluster.size, cluster.size)
 
 
 def _number(values: Mapping[str, str], name: str, default: int, problems: List[str]) -> int:

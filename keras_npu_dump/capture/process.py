@@ -92,6 +92,7 @@ class Capture:
             return
         self._make_folders()
         environment.set_graph_environment(self.config, self.dump_path)
+        distributed.tell_problems(device.is_emulated(self.module))
         self.tell_silencers()
 
     def _make_folders(self) -> None:

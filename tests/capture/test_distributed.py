@@ -14,12 +14,12 @@ def read(tmp_path=None, **values):
 
 
 def test_alone():
-    assert read() == (0, 1, False, 0, [])
+    assert read() == (0, 1, False, 0, [], [])
 
 
 def test_a_rank_of_a_table(tmp_path):
     found = read(tmp_path, RANK_SIZE="8", RANK_ID="7", ASCEND_DEVICE_ID="3")
-    assert found == (7, 8, True, 3, [])
+    assert found == (7, 8, True, 3, [], [])
 
 
 def test_a_rank_that_only_hccl_knows():
@@ -47,6 +47,24 @@ def test_a_rank_that_only_hccl_knows():
 ])
 def test_what_npu_device_will_refuse(values, part):
     assert any(part in text for text in read(**values).problems)
+
+
+@pytest.mark.parametrize("values, part", [
+    ({"RANK_ID": "abc"}, "RANK_ID='abc' is not a number"),
+    ({"RANK_SIZE": "two"}, "RANK_SIZE='two' is not a number"),
+    ({"RANK_SIZE": "2", "RANK_ID": "2"}, "RANK_ID=2 is none of 0 to 1 (RANK_SIZE=2)"),
+    ({"RANK_SIZE": "2", "RANK_ID": "-1"}, "RANK_ID=-1 is none of 0 to 1"),
+])
+def test_a_place_that_no_job_has_is_refused(values, part):
+    with pytest.raises(ConfigError) as refused:
+        distributed.refuse_nonsense(read(**values))
+    assert part in str(refused.value)
+
+
+def test_what_npu_device_refuses_itself_and_ranks_of_a_job_of_one_are_not():
+    for values in ({"RANK_SIZE": "2"}, {"RANK_SIZE": "1", "RANK_ID": "3"}):
+        distributed.refuse_nonsense(read(**values))
+    assert read(RANK_SIZE="1", RANK_ID="3").problems == []
 
 
 def test_an_empty_rank_is_none():

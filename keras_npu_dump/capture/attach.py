@@ -63,6 +63,7 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
 
 def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
     cluster = distributed.read()
+    distributed.refuse_nonsense(cluster)
     config = _with_script(module, config, who)
     said = config.dump_path
     asked = config.at(absolute(said))
@@ -216,10 +217,21 @@ def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> 
     if not fields:
         return
     options = wanted.npu_options()
-    if device.opened_ids(module):
+    opened, first = bool(device.opened_ids(module)), (capture.faces or [who])[0]
+    if opened and RUN not in capture.faces:
         raise DeviceOpenedError(_swap_text(fields, options, held, who))
-    raise ConfigError(
-        "one process has one dump. Expected the options that it was given first, or none."
-        " Received: %s." % "; ".join(
-            "%s=%r after %r" % (name, device.option_text(options.get(name)), held[name])
+    # The launcher comes second where the script asks before it opens its device.
+    sides = [(_side(first), held), (_side(who), {name: device.option_text(options.get(name))
+                                                 for name in fields})]
+    if who == RUN:
+        sides.reverse()
+    raise (DeviceOpenedError if opened else ConfigError)(
+        "one process has one dump, and two that differ are asked for: %s. Say it in one place"
+        " only." % "; ".join(
+            "%s is %s" % (name, ", ".join("%r in %s" % (values[name], side)
+                                          for side, values in sides))
             for name in fields))
+
+
+def _side(who: str) -> str:
+    return who if who == RUN else "the script's %s" % who

@@ -170,8 +170,26 @@ def test_two_different_requests_before_open(tmp_path):
 DumpSession(dump_path="d", dump_step=3)
 print(json.dumps([refused(DumpSession, dump_path="d", dump_step=4), options()["dump_step"]]))
 """, tmp_path)
-    assert result[0][0] == "ConfigError" and "'4' after '3'" in result[0][1]
+    assert result[0][0] == "ConfigError"
+    assert ("dump_step is '3' in the script's DumpSession, '4' in the script's DumpSession."
+            in result[0][1])
     assert result[1] == "3"
+
+
+@pytest.mark.parametrize("code, kind", [
+    ("DumpSession(dump_path='d', dump_step=3); no = refused(run)", "ConfigError"),
+    ("run(); npu_device.open(); no = refused(DumpSession, dump_step=3)", "DeviceOpenedError"),
+])
+def test_a_conflict_of_the_launcher_and_the_script_names_both(tmp_path, code, kind):
+    result, _ = answer("""
+from keras_npu_dump.capture import attach
+def run():
+    attach.start(DumpConfig(dump_path="d", dump_step=5), attach.RUN)
+%s
+print(json.dumps(no))
+""" % code, tmp_path)
+    assert result[0] == kind and "Swap" not in result[1]
+    assert "dump_step is '5' in keras-npu-dump run, '3' in the script's DumpSession" in result[1]
 
 
 @pytest.mark.parametrize("theirs, ours, part", [

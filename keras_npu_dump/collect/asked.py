@@ -88,7 +88,7 @@ def _uncounted(run: Run, asked: StepSet, folders: Sequence[DumpFolder],
     """A loop that the journal did not count: the folders alone speak."""
     problems.add("index-uncertain", "the journal of %s counted no execution: which batch each "
                  "data_index was is not known" % run.run_id, path=run.folder,
-                 hint=endings.STEP_HINT)
+                 hint=endings.EAGER_HINT if run.document.get("eager") else endings.STEP_HINT)
     have = {folder.data_index for folder in folders}
     for index in [] if asked.is_all or None in have else _first(asked, _MANY):
         if index not in have:

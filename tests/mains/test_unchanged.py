@@ -41,7 +41,7 @@ def test_absl_under_app_run_and_its_own_status(tmp_path):
     done = run_main(tmp_path, "absl_unchanged.py", "--status=7", "--data_dump_path=",
                     "--data_dump_flag=False", status=7)
     assert trained(manifest(tmp_path)) == [[FIRST]]
-    assert "arguments [] flag False" in done.stdout
+    assert "arguments [] flag False" in done.stdout and "after SCRIPT" not in done.stderr
 
 
 def test_flags_of_tf_compat_v1_read_at_import(tmp_path):
@@ -91,8 +91,9 @@ def test_a_fit_that_runs_eagerly_is_named_as_the_cause(tmp_path):
     done = run_main(tmp_path, "eager.py")
     assert "Every fit() ran with run_eagerly=True" in done.stderr
     assert "callbacks=[...]" not in done.stderr and "Leave it out" in done.stderr
+    # On Keras 2 the optimizer's operators ran on the device one by one, and were dumped.
     hints = [one["hint"] for one in manifest(tmp_path)["problems"]
-             if one["code"] == "step-not-reached"]
+             if one["code"] in ("step-not-reached", "index-uncertain")]
     assert len(hints) == 1 and "leave it out to dump" in hints[0]
 
 

@@ -47,8 +47,8 @@ def _nobody_counted(faces: List[str]) -> str:
 
 
 def unreached(capture: Any) -> List[str]:
-    """One line per asked step that never came."""
-    if capture.steps is None or capture.config.enable_dump_debug:
+    """One line per asked step that never came; none where nobody counted."""
+    if capture.steps is None or capture.config.enable_dump_debug or not capture.journal.sections:
         return []
     ran = max(section.index for section in capture.journal.sections)
     _, cause = capture.ending or ("ended", None)

@@ -59,12 +59,6 @@ def knows_word(script: str, word: str) -> bool:
     return any(pattern.search(text) for _, text, _ in _own_modules(script))
 
 
-def imports_ours(script: str) -> bool:
-    """Whether the script uses this package."""
-    return any(one.name.split(".")[0] == _OURS
-               for _, _, imports in _own_modules(script) for one in imports)
-
-
 def _own_modules(script: str) -> Iterator[Tuple[str, bytes, List[_Import]]]:
     """The script and what it may import and is not installed: path, text, its imports."""
     script = os.path.abspath(script)

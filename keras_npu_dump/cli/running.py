@@ -1,11 +1,13 @@
 """keras-npu-dump run: an unchanged training script with dump on."""
 import contextlib
 import os
+import re
 import sys
 from typing import Any, Dict, Iterator, List
 
 from absl import flags as absl_flags
 
+from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.errors import InputError
 
@@ -40,6 +42,11 @@ def _run_flags() -> absl_flags.FlagValues:
 def _run_config(values: absl_flags.FlagValues) -> Any:
     """Dumping is on unless it was switched off, or overflow detection on."""
     from keras_npu_dump.config import DumpConfig
+    unused, used = (("data_dump_path", "over_dump_path") if values.over_dump
+                    else ("over_dump_path", "data_dump_path"))
+    if values[unused].value:
+        messages.warning("--%s=%r has no effect %s --over_dump: the folder is --%s.", unused,
+                         values[unused].value, "with" if values.over_dump else "without", used)
     overrides: Dict[str, Any] = {}
     if not values.over_dump:
         overrides["enable_dump"] = values.data_dump_flag is not False
@@ -58,6 +65,7 @@ def run(arguments: List[str]) -> int:
         raise InputError("SCRIPT: expected a Python file after the options. Received: nothing.\n"
                          + RUN_USAGE)
     config = _run_config(values)
+    _tell_options_after_script(rest[0], rest[1:])
     from keras_npu_dump.capture.launcher import run_script
     with _own_stdout(bool(values.json)):
         outcome = run_script(config, rest[0], rest[1:], bool(values.emulate), values.open_device)
@@ -69,7 +77,42 @@ def run(arguments: List[str]) -> int:
     elif final is not None:
         from keras_npu_dump.report.manifest_table import print_manifest
         print_manifest(final, after_training=True)
+    if not outcome.status and config.strict and _is_missing(config, outcome):
+        messages.error("data_dump_strict: what was asked for was not dumped, so the exit status is"
+                       " 1; the script's own is 0.")
+        return 1
     return outcome.status
+
+
+def _tell_options_after_script(script: str, arguments: List[str]) -> None:
+    """Names options of ours that go to a script which does not know them."""
+    from keras_npu_dump.capture.sources import knows_word
+    from keras_npu_dump.flags import SPECS
+    known = {"emulate", "open_device"}.union(spec.name for spec in SPECS)
+    late = []
+    for argument in arguments:
+        match = re.match(r"--?(no)?(\w+)(=|$)", argument)
+        name = match and (match.group(2) if match.group(2) in known else
+                          (match.group(1) or "") + match.group(2))
+        if name in known:
+            late.append(name)
+    # The last two are how a script gets them all from us.
+    late = [name for name in dict.fromkeys(late) if os.path.isfile(script) and not any(
+        knows_word(script, word) for word in (name, "define_flags", "add_arguments"))]
+    if late:
+        messages.warning(
+            "%s after SCRIPT: the script gets it, and it seems to know no such option. Options of"
+            " `run` stand before SCRIPT.", ", ".join("--" + name for name in late))
+
+
+def _is_missing(config: Any, outcome: Any) -> bool:
+    """Whether a dump was asked for and did not come, or not whole."""
+    from keras_npu_dump.capture import remarks
+    if config.is_off or outcome.capture is None:
+        return not config.is_off
+    if outcome.capture.final is None:
+        return bool(remarks.unreached(outcome.capture))
+    return bool(outcome.capture.final.errors)
 
 
 def _document(config: Any) -> Any:

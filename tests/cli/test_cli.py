@@ -54,6 +54,8 @@ def script(tmp_path):
     (["--over_dump", "--over_dump_mode=some"], "aicore_overflow"),
     (["--data_dump_path=train.py"], "not a folder"),
     (["--data_dump_path=train.py/below"], "not a folder"),
+    (["--data_dump_graph_level=9"], "expected 1, 2, 3"),
+    (["--data_dump_graph_level=junk"], "Received: 'junk'"),
     (["--data_dump_flag=perhaps"], "true or false"),
     (["--data_dump_ranks=x"], "rank numbers"),
     (["--data_dump_min_free_gb=much"], "gigabytes"),
@@ -121,6 +123,7 @@ def test_everything_from_the_script_on_is_its_own(tmp_path, script):
     done = run(tmp_path, "run", "--emulate", "--data_dump_flag=False", "train.py",
                "--data_dump_step=7", "--emulate", "--", "-x")
     assert "started ['--data_dump_step=7', '--emulate', '--', '-x']" in done.stdout
+    assert "--data_dump_step, --emulate after SCRIPT: the script gets it" in done.stderr
     assert left_in(tmp_path) == ["train.py"]
 
 
@@ -179,6 +182,42 @@ def test_a_script_that_takes_stdout_for_itself_gets_no_table_in_it(tmp_path):
     words = r"\b(loss|step|steps|time|fps|accuracy)\b"
     assert not re.search(words, done.stdout, re.IGNORECASE)
     assert "step 0 not reached, 0 executions ran" in done.stderr
+
+
+@pytest.mark.parametrize("options, text", [
+    (["--over_dump", "--data_dump_path=d", "--over_dump_path=o"],
+     "--data_dump_path='d' has no effect with --over_dump: the folder is --over_dump_path"),
+    (["--data_dump_path=d", "--over_dump_path=o"],
+     "--over_dump_path='o' has no effect without --over_dump: the folder is --data_dump_path"),
+])
+def test_a_folder_for_the_other_kind_of_dump_is_told(tmp_path, script, options, text):
+    done = run(tmp_path, "run", "--emulate", *(options + ["train.py"]))
+    assert done.returncode == 0 and done.stderr.count(text) == 1
+
+
+@pytest.mark.parametrize("code, options, status", [
+    (SCRIPT, [], 1), (SCRIPT, ["--data_dump_collect=False"], 0), ("print(1)", [], 1),
+    (SCRIPT + "sys.exit(7)", [], 7)])
+def test_strict_a_dump_that_is_missing_at_the_end_is_a_status_of_its_own(
+        tmp_path, script, code, options, status):
+    script.write_text(code)
+    done = run(tmp_path, "run", "--emulate", "--data_dump_strict", *(options + ["train.py"]))
+    assert done.returncode == status
+    assert ("the script's own is 0" in done.stderr) == (status == 1)
+
+
+@pytest.mark.parametrize("variables, status, parts", [
+    ({"RANK_ID": "abc"}, 2, ["RANK_ID='abc' is not a number"]),
+    ({"RANK_ID": "2"}, 2, ["RANK_ID=2 is none of 0 to 1"]),
+    ({"RANK_ID": "0"}, 1, ["finds neither", "A rehearsal of 2 ranks is", "RANK_TABLE_FILE, which"]),
+])
+def test_ranks_that_cannot_be_are_told(tmp_path, script, variables, status, parts):
+    done = run(tmp_path, "run", "--emulate", "train.py", env=dict(variables, RANK_SIZE="2"))
+    assert done.returncode == status
+    for part in parts:
+        assert done.stderr.count(part) == 1
+    # What npu_device refuses itself is its own error.
+    assert ("Traceback" in done.stderr) == (status == 1)
 
 
 def test_a_conflict_with_the_script_is_one_message_and_status_2(tmp_path):

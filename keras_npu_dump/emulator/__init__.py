@@ -17,18 +17,44 @@ Tried on TensorFlow 2.6.5 and on the newest release. docs/emulator.md has the wh
 """
 from __future__ import annotations
 
+import importlib.abc
+import importlib.machinery
 import importlib.util
 import os
 import sys
+import types
+from typing import Any, Optional
 
 from keras_npu_dump.errors import ConfigError
 
 __all__ = ["install", "installed"]
 
 
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Makes the stand-in at the moment of its import, when the adapter reads its variables."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None
+                  ) -> Optional[importlib.machinery.ModuleSpec]:
+        if name != "npu_device":
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        from keras_npu_dump.emulator import modules
+        made = modules.build()
+        sys.modules.update(made)
+        return made[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+_FINDER = _Finder()
+
+
 def installed() -> bool:
     """Whether `import npu_device` gives the stand-in."""
-    return bool(getattr(sys.modules.get("npu_device"), "__emulated__", False))
+    return _FINDER in sys.meta_path
 
 
 def install() -> None:
@@ -48,8 +74,7 @@ def install() -> None:
             " can be imported. Leave out --emulate (or emulator.install()) to use it.")
     if "tensorflow" not in sys.modules:
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-    from keras_npu_dump.emulator import modules
-    sys.modules.update(modules.build())
+    sys.meta_path.insert(0, _FINDER)
 
 
 def _importable() -> bool:

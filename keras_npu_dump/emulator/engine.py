@@ -172,7 +172,7 @@ class Engine:
             messages.error("emulator: %s: %s", failure, error)
         except Exception as error:  # pylint: disable=broad-except
             messages.error("emulator: %s, which is a fault of the emulator: %s: %s", failure,
-                           type(error).__name__, error)
+                           type(error).__name__, str(error).partition("\n")[0])
 
     def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
         try:
@@ -181,7 +181,7 @@ class Engine:
         except Exception as error:  # pylint: disable=broad-except
             # A function that TensorFlow does not take in its instrumented form still trains.
             messages.warning("emulator: graph %s cannot be read out, and nothing of it is dumped"
-                             " (%s).", graph.name, error)
+                             " (%s).", graph.name, str(error).partition("\n")[0])
             graph.plan, graph.own_state = None, False
 
     def _met_end(self, graph: Graph, index: int) -> None:

@@ -6,6 +6,8 @@ from typing import Any, List, Tuple
 DT_STRING, DT_RESOURCE, DT_VARIANT = 7, 20, 21
 # Values of these have no bytes that a device could dump.
 OPAQUE = frozenset((DT_STRING, DT_RESOURCE, DT_VARIANT))
+# From here on (the small floats and integers) TensorFlow keeps no tensors in lists.
+FIRST_UNLISTED = 24
 
 # GE keeps these in the graph but runs no task for them, or has no such operator at all
 # (dump guide of the vendor: control, Data, RefData, Const and data-flow operators).
@@ -78,14 +80,6 @@ def dumped(node: Any) -> bool:
     return node.op not in NOT_DUMPED
 
 
-def variable_dtype(node: Any) -> int:
-    """The dtype of the variable behind a node's resource inputs, 0 if not known."""
-    for name in ("dtype", "T", "Tparams"):
-        if name in node.attr and node.attr[name].type:
-            return node.attr[name].type
-    return 0
-
-
 def updates(node: Any) -> List[int]:
     """The positions of the inputs whose variables this operator changes."""
     if not changes_variables(node.op):
@@ -97,6 +91,15 @@ def changes_variables(op: str) -> bool:
     """Whether an operator of this type changes the variables behind its handles."""
     return op in ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp") or (
         op.startswith(("ResourceApply", "ResourceSparseApply", "ResourceScatter")))
+
+
+def bears_reading(op: str) -> bool:
+    """Whether a variable may be read beside an operator of this type.
+
+    Some that draw from a Generator write into the buffer that the reader then shares, and
+    the variable keeps its old state (TensorFlow 2.6 and 2.21, StatefulRandomBinomial).
+    """
+    return op.startswith("Resource") or op in _READERS or changes_variables(op)
 
 
 def output_count(op: str) -> int:

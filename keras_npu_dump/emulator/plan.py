@@ -71,7 +71,7 @@ class Plan:
 
     Args:
       root: the graph.
-      variables: for each argument, whether it is the handle of a variable.
+      variables: for each argument the dtype of the variable behind it; 0 where there is none.
       mode: "input", "output" or "all".
       layers: names of operators, empty for all.
       chosen: further says of a node whether it may leave files; None is always.
@@ -85,7 +85,7 @@ class Plan:
       found: names of `layers` that exist.
     """
 
-    def __init__(self, root: Flat, variables: Sequence[bool], mode: str, layers: Any = (),
+    def __init__(self, root: Flat, variables: Sequence[int], mode: str, layers: Any = (),
                  chosen: Optional[Callable[[Any], bool]] = None,
                  unread: AbstractSet[int] = frozenset()):
         self.root = root
@@ -152,6 +152,8 @@ class Plan:
     def _source(self, flat: Flat, tensor: str, dtype: int) -> Source:
         if dtype in opinfo.OPAQUE:
             return Source("opaque", dtype)
+        if flat.parent is not None and dtype >= opinfo.FIRST_UNLISTED:
+            return Source("opaque", dtype)  # out of bodies values come in lists
         head = flat_lib.node_of(tensor)
         if head in flat.by_name:
             if flat.by_name[head].op == "Const":
@@ -165,20 +167,20 @@ class Plan:
         return Source("tensor", dtype, flat, tensor)
 
     def _variable(self, flat: Flat, node: Any, tensor: str, index: int, after: bool) -> Source:
-        dtype = opinfo.variable_dtype(node)
-        if not dtype or not self._is_variable(flat, tensor):
+        dtype = self._variable_dtype(flat, tensor) if opinfo.bears_reading(node.op) else 0
+        if not dtype:
             return Source("opaque", opinfo.DT_RESOURCE)
         read = Read(node.name, index, after, dtype)
         self.reads[id(flat)].append(read)
         return self._use(Source("tensor", dtype, flat, read.tensor))
 
-    def _is_variable(self, flat: Flat, tensor: str) -> bool:
+    def _variable_dtype(self, flat: Flat, tensor: str) -> int:
         head = flat_lib.node_of(tensor)
         while head in flat.arg_index:
             if flat.parent is None:
-                return bool(self._variables[flat.arg_index[head]])
+                return self._variables[flat.arg_index[head]]
             outer = flat.outer(head)
             if outer is None:
-                return False
+                return 0
             flat, head = flat.parent, flat_lib.node_of(outer)
-        return False
+        return 0

@@ -166,7 +166,7 @@ def _read(handle: Any) -> Any:
 def _entry(tensor: Any, origin: Optional[Tuple[str, int]] = None) -> Any:
     dtype = tensor.dtype.as_datatype_enum
     if dtype in opinfo.OPAQUE:
-        return writer.opaque(dtype)
+        return writer.opaque(dtype, origin)
     return writer.value_of(as_array(tensor), dtype, origin)
 
 

@@ -2,7 +2,7 @@
 
 The twin takes the same arguments and does the same work once, so counters, iterators,
 captured variables and random state go on as if nothing had happened; its first outputs
-are the original's. Its name is internal and does not appear in errors.
+are the original's. Its name is internal; `watch.py` keeps it out of errors.
 """
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ class Twin:
                  gated: bool = False):
         self.name = "__npu_dump_twin_%d" % next(_NUMBERS)
         self._root = root
-        self._original = root.definition.signature.name
         self._parts = (Instrumented(root, {}, self.name) if plan is None else
                        Instrumented(root, plan.wanted, self.name, plan.reads, gated))
         self._gate = (_constant(False), _constant(True)) if gated else ()
@@ -76,12 +75,8 @@ class Twin:
         Returns:
           (the original outputs, the values that came out besides).
         """
-        try:
-            gate = self._gate[let_out:][:1]
-            outputs = list(execute(self.name, self.count, gate) or ())
-        except Exception as error:  # whatever the step raises goes on, under its true name
-            _rename(error, self.name, self._original)
-            raise
+        gate = self._gate[let_out:][:1]
+        outputs = list(execute(self.name, self.count, gate) or ())
         return outputs[:self._first], outputs[self._first:]
 
     def unpack(self, values: List[Any]) -> Activation:
@@ -106,18 +101,6 @@ def _check(definitions: List[Any]) -> None:
 def _constant(value: bool) -> Any:
     from tensorflow.python.framework import constant_op
     return constant_op.constant(value)
-
-
-def _rename(error: Exception, twin: str, original: str) -> None:
-    for attribute in ("_message", "message"):
-        text = getattr(error, attribute, None)
-        if isinstance(text, str) and twin in text:
-            try:
-                setattr(error, attribute, text.replace(twin, original))
-            except AttributeError:
-                pass
-    error.args = tuple(item.replace(twin, original) if isinstance(item, str) else item
-                       for item in error.args)
 
 
 def _unpack(parts: Instrumented, flat: Flat, values: List[Any], parent: Any) -> Activation:

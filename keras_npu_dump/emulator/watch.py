@@ -7,7 +7,8 @@ which are what a device sees. The version is recognised by the class, not by a n
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence
+import contextlib
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from keras_npu_dump.emulator import arguments, small_graphs
 from keras_npu_dump.emulator.engine import ENGINE
@@ -71,18 +72,38 @@ class Call:
         """What the adapter calls the iterator behind a handle."""
         return small_graphs.iterator_name(handle)
 
-    def variables(self) -> List[bool]:
-        """For each argument, whether it is the handle of a variable."""
+    def variables(self) -> List[int]:
+        """For each argument the dtype of the variable behind it; 0 where there is none."""
         found = []
         for arg in self.args:
             data = getattr(arg, "_handle_data", None)
-            found.append(bool(data is not None and data.is_set
-                              and len(data.shape_and_type) == 1))
+            held = list(data.shape_and_type) if data is not None and data.is_set else []
+            found.append(int(held[0].dtype) if len(held) == 1 else 0)
         return found
 
 
 def _text(name: Any) -> str:
     return name.decode("utf-8") if isinstance(name, bytes) else str(name)
+
+
+@contextlib.contextmanager
+def _under_name(function: Any, name: str) -> Iterator[None]:
+    """Errors of another function, run in place of this one, speak of this one: users know it,
+    and TensorFlow finds the line of an operator by it."""
+    try:
+        yield
+    except Exception as error:  # whatever it is goes on
+        own = _text(function.name)
+        for attribute in ("_message", "message"):
+            text = getattr(error, attribute, None)
+            if isinstance(text, str) and name in text:
+                try:
+                    setattr(error, attribute, text.replace(name, own))
+                except AttributeError:
+                    pass
+        error.args = tuple(item.replace(name, own) if isinstance(item, str) else item
+                           for item in error.args)
+        raise
 
 
 def _unseen(context: Any) -> bool:
@@ -128,7 +149,7 @@ def _install_atomic() -> bool:
 
         def execute(name, count, further=()):
             inputs = [*args, *further]
-            with interpolate(self), record.stop_recording():
+            with interpolate(self), record.stop_recording(), _under_name(self, name):
                 outputs = context.call_function(name.encode("utf-8"), inputs, count) or []
             for output, kind in zip(outputs, self.function_type.flat_outputs):
                 data = kind.dtype._handle_data  # pylint: disable=protected-access
@@ -167,7 +188,7 @@ def _install_defined() -> bool:
             if config is None:
                 config = function_lib.function_utils.get_disabled_rewriter_config()
             attrs = ("executor_type", options.executor_type or "", "config_proto", config)
-            with interpolate(self):
+            with interpolate(self), _under_name(self, name):
                 if cancellation_manager is None:
                     outputs = execute_lib.execute(name, count, inputs, attrs, ctx)
                 else:

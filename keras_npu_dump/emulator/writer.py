@@ -117,12 +117,19 @@ class Writer:
     def _value(self, source: Source, activation: Activation,
                origin: Optional[Tuple[str, int]] = None) -> tensor.Value:
         found = self._values.get(source, activation)
-        return opaque(source.dtype) if found is None else value_of(found, source.dtype, origin)
+        if found is None:
+            return opaque(source.dtype, origin)
+        return value_of(found, source.dtype, origin)
 
 
-def opaque(dtype: int) -> tensor.Value:
+def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> tensor.Value:
     """An entry for what has no bytes (handles, strings, lists): it keeps positions true."""
-    return tensor.Value(b"", dtype_numbers(dtype)[0], shape=(0,))
+    number, ge_number = dtype_numbers(dtype)
+    return tensor.Value(b"", number, shape=(0,), original_op=_original(origin, ge_number))
+
+
+def _original(origin: Optional[Tuple[str, int]], ge_number: int) -> Optional[tensor.OriginalOp]:
+    return None if origin is None else tensor.OriginalOp(origin[0], origin[1], ge_number, ND)
 
 
 def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -> tensor.Value:
@@ -135,5 +142,4 @@ def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -
     """
     number, ge_number = dtype_numbers(dtype)
     shape = array.shape
-    original = None if origin is None else tensor.OriginalOp(origin[0], origin[1], ge_number, ND)
-    return tensor.Value(array, number, ND, shape, shape, original)
+    return tensor.Value(array, number, ND, shape, shape, _original(origin, ge_number))

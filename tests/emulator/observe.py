@@ -126,6 +126,7 @@ def api(folder):
     from keras_npu_dump import emulator
     seen["before"] = emulator.installed()
     emulator.install()
+    os.environ["NPU_LOOP_SIZE"] = "4"
     import npu_device
     import npu_device.npu_device as inner
     seen["after"] = emulator.installed()

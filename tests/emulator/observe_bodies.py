@@ -139,6 +139,16 @@ def functions(folder):
     seen["after error"] = _number(guarded(tf.constant(0.5)))
 
     @tf.function
+    def checked(x):
+        return tf.debugging.check_numerics(x, "odd")
+
+    checked(tf.constant(0.0))
+    try:
+        checked(tf.constant(float("nan")))
+    except tf.errors.InvalidArgumentError as error:
+        seen["line"] = "observe_bodies.py" in str(error)
+
+    @tf.function
     def switched(x):
         off, on = tf.raw_ops.Switch(data=x, pred=tf.reduce_sum(x) > 0)
         return tf.raw_ops.Merge(inputs=[off * 3, on * 2]).output
@@ -181,6 +191,15 @@ def rarities(folder):
             dump_on = dump_on * 0.9 + tf.random.normal([])
         return dump_on
 
+    generator = tf.random.Generator.from_seed(1)
+
+    @tf.function
+    def tossed():
+        # The generator's state is no int32, as the result is.
+        return (generator.binomial(shape=[3], counts=[10.0] * 3, probs=[0.5, 0.3, 0.2]),
+                generator.normal([2]))
+
+    seen["tossed"] = [[_number(part) for part in tossed()] for _ in range(12)]
     seen["rounds"] = [_number(rounds(tf.constant(0.0))) for _ in range(8)]
 
     @tf.function

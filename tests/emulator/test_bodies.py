@@ -98,6 +98,10 @@ def test_updates_that_nothing_fetches_run_in_dumped_executions_too(observe):
     assert [float(value) for value in inputs(update[0]) + outputs(update[0])] == [2.0, 2.0, 4.0]
 
 
+def test_an_error_inside_names_the_user_s_line(observe):
+    assert observe("functions").result["line"] is True
+
+
 def test_control_flow_of_tf1_is_reported_and_not_dumped(observe):
     seen = observe("functions")
     assert "TF1 control flow" in seen.stderr
@@ -142,7 +146,8 @@ def test_rounds_that_draw_and_tables_of_a_function_are_those_of_the_run_without_
     seen = observe("rarities")
     assert seen.result["table"] == list(range(1, 13))
     assert len(set(seen.result["rounds"])) == 8
-    for part in ("rounds", "counted"):
+    assert len({tuple(numbers) for numbers in seen.result["tossed"]}) == 12
+    for part in ("rounds", "counted", "tossed"):
         assert step_of(seen, part)
 
 

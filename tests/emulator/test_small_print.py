@@ -67,10 +67,9 @@ def test_formats_6_headers_name_the_operator_and_output_in_tensorflow(dumped, ob
         assert found
         for op_name, records in found.items():
             for entry in records[0][0].outputs:
-                if entry.size:  # what a handle holds has no origin here
-                    origin = entry.original_op
-                    assert (origin.name, origin.output_index) == (op_name, entry.index)
-                    several += entry.index > 0
+                origin = entry.original_op
+                assert (origin.name, origin.output_index) == (op_name, entry.index)
+                several += entry.index > 0
     assert several > 5
 
 

@@ -36,6 +36,27 @@ def test_fact_0_1_each_graph_counts_its_own_executions(dumped):
                 assert found == expected
 
 
+# Executions of each training graph: epochs x batches, whatever the model is made of.
+TRAINED = {"dense": [6], "conv": [6], "dropout": [6], "lstm": [6], "subclass": [6],
+           "custom_loop": [7], "validation": [6], "on_batch": [7], "two_fits": [12],
+           "compile_again": [6, 6], "two_steps": [8], "eager": [], "mixed": [6], "residual": [6]}
+
+
+def counts(dumped, scenario, part):
+    return [count for name, _, _, count in dumped.graphs[scenario] if "_%s_" % part in name]
+
+
+def test_fact_0_1_every_training_counts_its_batches(dumped):
+    assert {scenario: counts(dumped, scenario, "train_function") or counts(dumped, scenario, "step")
+            for scenario in TRAINED} == TRAINED
+    # A dataset of unknown size: one aborted execution at the end of the first epoch on
+    # Keras 2, of each epoch on Keras 3.
+    assert counts(dumped, "generator", "train_function") in ([7], [8])
+    assert sum(counts(dumped, "validation", "test_function")) == 2 * 2 + 3
+    assert sum(counts(dumped, "validation", "predict_function")) == 3
+    assert sum(counts(dumped, "on_batch", "test_function")) == 1
+
+
 def test_fact_0_3_data_index_is_the_absolute_number_of_the_execution(observe):
     chosen = observe("batches_of_steps")
     name = train_graphs(chosen)[0]

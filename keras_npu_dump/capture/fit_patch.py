@@ -49,6 +49,23 @@ def add_to_every_fit(model_class: Any, make_callback: Callable[[], Any]) -> None
     model_class.fit = fit
 
 
+def before_first_gradient(tensorflow: Any, check: Callable[[], None]) -> None:
+    """Calls `check()` when the first gradient is computed: what then runs is a training.
+
+    Where it raises, it is called again at the next one.
+    """
+    tape = tensorflow.GradientTape
+    original = tape.gradient
+
+    @functools.wraps(original)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        check()
+        tape.gradient = original
+        return original(*args, **kwargs)
+
+    tape.gradient = gradient
+
+
 def _with(callbacks: Any, ours: Any, model: Any) -> Any:
     """The user's callbacks and ours: None, one callback, any sequence, a CallbackList."""
     if callbacks is None:

@@ -10,7 +10,7 @@ from typing import Any, List, NamedTuple, Optional
 
 from keras_npu_dump import messages
 from keras_npu_dump.capture import attach, device, guards, script_run, sources
-from keras_npu_dump.capture.fit_patch import add_to_all_models
+from keras_npu_dump.capture.fit_patch import add_to_all_models, before_first_gradient
 from keras_npu_dump.capture.import_hook import when_imported
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture
@@ -67,6 +67,8 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         when_imported("npu_device", setup.watch)
         if open_device or (open_device is None and expected is None):
             when_imported("tensorflow", setup.open_for_the_script)
+        elif not config.is_off:
+            when_imported("tensorflow", setup.watch_loops)
     if not config.is_off:
         add_to_all_models(setup.make_callback)
     status, cause = script_run.run_as_main(script, arguments, setup.is_told)
@@ -119,30 +121,41 @@ class _Setup:
             module.open().as_default()
 
     def make_callback(self) -> Any:
-        """The callback for all fits; None where one may run on no device.
-
-        Raises:
-          DumpError: at a fit that would run on no device. It is too late to open
-            it for the script: the model's variables are on the CPU, and what works on those
-            the adapter runs there, too (FallbackCPU in npu_device.cpp, op_executors).
-        """
+        """The callback for all fits; None where one may run on no device."""
+        self._check_opened("fit() begins")
         if attach.current() is None:
-            if self.error is not None:
-                return None  # told at the end; the script has gone on all the same
-            text = ("fit() begins and npu_device.open() has not been called: it runs on no NPU and"
-                    " nothing is dumped.")
-            if self._open_device is False:
-                if not self._told:
-                    self._told = True
-                    messages.warning("%s", text)
-                return None
-            self.error = DumpError(
-                text + self.why_expected() + " Expected: `npu_device.open().as_default()` before"
-                " the model is built, now its variables are on the CPU. --noopen_device lets fits"
-                " run before that.")
-            raise self.error
+            return None
         from keras_npu_dump.capture.callback import NpuDumpCallback
         return NpuDumpCallback()
+
+    def watch_loops(self, tensorflow: Any) -> None:
+        """A loop of the script's own is seen by its gradients."""
+        before_first_gradient(tensorflow, lambda: self._check_opened("A gradient is computed"))
+
+    def _check_opened(self, what: str) -> None:
+        """Training begins: stops it where it would run on no device.
+
+        Opening it for the script now would be too late: the model's variables are on the
+        CPU, and what works on those the adapter runs there, too (FallbackCPU in
+        npu_device.cpp and op_executors).
+
+        Raises:
+          DumpError: unless the launcher was told that fits may run before open().
+        """
+        if attach.current() is not None or self.error is not None:
+            return  # an error is told at the end, even if the script goes on after it
+        text = ("%s and npu_device.open() has not been called: it runs on no NPU and nothing is"
+                " dumped." % what)
+        if self._open_device is False:
+            if not self._told:
+                self._told = True
+                messages.warning("%s", text)
+            return
+        self.error = DumpError(
+            text + self.why_expected() + " Expected: `npu_device.open().as_default()` before"
+            " the model is built, now its variables are on the CPU. --noopen_device lets training"
+            " begin before that.")
+        raise self.error
 
     def why_expected(self) -> str:
         """Why the device was not opened for the script, and how it will be."""
@@ -154,7 +167,8 @@ class _Setup:
 
     def is_told(self, error: BaseException) -> bool:
         """Whether the error is ours, and told in one message instead of a traceback."""
-        if error is self.error:
+        # AutoGraph raises a copy of what comes out of a function that it traces.
+        if self.error is not None and isinstance(error, DumpError):
             return True  # by our caller
         capture = attach.current()
         if capture is not None and error is capture.failure:

@@ -16,8 +16,9 @@ from typing import Any, Callable, List, NamedTuple, Optional, Set
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
 # Functions of ours that stand between the script and what it calls, by file.
 _OURS = frozenset((os.path.join(os.path.dirname(__file__), file), name) for file, name in (
-    ("fit_patch.py", "fit"), ("device.py", "open"), ("loops.py", "set_npu_loop_size"),
-    ("import_hook.py", "exec_module"), ("import_hook.py", "find_spec")))
+    ("fit_patch.py", "fit"), ("fit_patch.py", "gradient"), ("device.py", "open"),
+    ("loops.py", "set_npu_loop_size"), ("import_hook.py", "exec_module"),
+    ("import_hook.py", "find_spec")))
 
 
 class End(NamedTuple):

@@ -14,7 +14,8 @@ from keras_npu_dump.errors import InputError
 RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
 
 Runs an unchanged training script with dump on. Everything from SCRIPT on is the
-script's own. Its exit status is passed through.
+script's own. Its exit status is passed through; 2 if the dump cannot be set up, 1 if
+a dump is missing at the end with --data_dump_strict.
 """ % PROGRAM
 
 

@@ -74,11 +74,19 @@ def test_a_main_that_knows_no_device_and_has_a_smaller_last_batch(tmp_path):
 
 def test_a_fit_on_no_device_is_stopped_before_its_first_batch(tmp_path):
     done = run_main(tmp_path, "opens_if_asked.py", status=2)
-    assert "opens_if_asked.py, line 8" in done.stderr and "--open_device" in done.stderr
+    assert "opens_if_asked.py, line 11" in done.stderr and "--open_device" in done.stderr
     assert done.stderr.count("fit() begins") == 1 and "Traceback" not in done.stderr
     assert done.stdout == ""
     run_main(tmp_path, "opens_if_asked.py", options=["--open_device"])
     assert trained(manifest(tmp_path)) == [[FIRST]]
+
+
+def test_a_loop_of_ones_own_on_no_device_is_stopped_too(tmp_path):
+    done = run_main(tmp_path, "opens_if_asked.py", "--loop", status=2)
+    assert done.stderr.count("A gradient is computed") == 1 and "Traceback" not in done.stderr
+    assert done.stdout == "" and "opens_if_asked.py, line 11" in done.stderr
+    done = run_main(tmp_path, "opens_if_asked.py", "--loop", "--npu")
+    assert len(trained(manifest(tmp_path))) == 1 and "trained" in done.stdout
 
 
 def test_a_fit_on_no_device_may_be_meant(tmp_path):

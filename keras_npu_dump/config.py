@@ -11,7 +11,7 @@ import os
 from typing import Any, FrozenSet, Iterable, List, Optional
 
 from keras_npu_dump.errors import ConfigError
-from keras_npu_dump.flag_values import explicit_fields, parse_bool, read_flags
+from keras_npu_dump.flag_values import explicit_fields, level_has_build, parse_bool, read_flags
 from keras_npu_dump.steps import StepSet
 
 DEFAULT_DUMP_PATH = "output/data_dump"
@@ -118,7 +118,7 @@ class DumpConfig:
             put(self, name, parse_bool(getattr(self, name), name) is not False)
         put(self, "strict", bool(parse_bool(self.strict, "strict")))
         put(self, "graph_path", self.graph_path or None)
-        put(self, "graph_level", str(self.graph_level or "3"))
+        put(self, "graph_level", _check_level(str(self.graph_level or "3")))
         put(self, "min_free_gb", _free_gb(self.min_free_gb))
 
     @classmethod
@@ -188,6 +188,15 @@ class DumpConfig:
         if self.dump_layer:
             options["dump_layer"] = self.dump_layer
         return options
+
+
+def _check_level(level: str) -> str:
+    if not level_has_build(level):
+        raise ConfigError(
+            "graph_level (data_dump_graph_level): expected 1, 2, 3, or names of stages such as"
+            " PreRunBegin|Build, so that the executed graphs (Build) are among them."
+            " Received: %r." % level)
+    return level
 
 
 def _check_path(value: Any, debug: bool) -> str:

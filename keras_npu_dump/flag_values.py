@@ -94,12 +94,6 @@ def read_flags(flags: Any) -> dict:
             "expected absl FLAGS, an argparse Namespace or another object with attributes such as"
             " data_dump_flag and data_dump_step. Received: %s. keras_npu_dump.flags.define_flags()"
             " and add_arguments(parser) define them." % type(flags).__name__)
-    level = given.get("data_dump_graph_level")
-    if level is not None and not level_has_build(str(level)):
-        raise ConfigError(
-            "data_dump_graph_level: expected 1, 2, 3, or names of stages such as"
-            " PreRunBegin|Build, so that the executed graphs (Build) are among them."
-            " Received: %r." % (level,))
     if given.get("data_dump_flag") and given.get("over_dump"):
         raise ConfigError("expected one of data_dump_flag and over_dump. Received: both."
                           " GE refuses that; choose one.")

@@ -125,6 +125,9 @@ def role_by_operators(body: Body) -> Answer:
                 metrics.append(op.name)
         elif op.expected:
             work.append(op)
+    if len(optimizers) == 1 and not (gradients or assigns or work):
+        # An eager update: the adapter makes a graph of each operator (npu_resource_op.cpp).
+        return "init", ["role init: one operator on variables, run by itself"]
     if gradients or optimizers:
         shown = []
         if gradients:

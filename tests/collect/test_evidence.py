@@ -182,6 +182,16 @@ def test_roles_of_real_graphs_by_their_operators(shared_fixtures, file, role):
     assert role_by_operators(read_body(path, os.path.getsize(path)))[0] == role
 
 
+def test_an_eager_update_is_no_training_graph(tmp_path):
+    tensor = ("DT_FLOAT", (3,))
+    ops = [nets.Op("kernel", "Variable", [], [tensor], dumped=False),
+           nets.Op("arg_1", "Data", [], [tensor], dumped=False),
+           nets.Op("ResourceApplyGradientDescent", "ResourceApplyGradientDescent", [tensor] * 2, [],
+              ["kernel:0", "arg_1:0"])]
+    path = making.graph(tmp_path, "ResourceApplyGradientDescent_7", ops)
+    assert role_by_operators(read_body(path, os.path.getsize(path)))[0] == "init"
+
+
 def test_stopping_a_gradient_is_not_computing_one(tmp_path):
     ops = eval_ops() + [nets.Op("StopGradient", "StopGradient", [("DT_FLOAT", (1,))],
                                 [("DT_FLOAT", (1,))])]

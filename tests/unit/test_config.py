@@ -46,6 +46,8 @@ def test_every_iteration_leaves_the_vendors_field_alone(value):
     (dict(dump_layer=[1]), "operator names", "[1]"),
     (dict(dump_layer=7), "operator names", "7"),
     (dict(ranks="a"), "rank numbers", "'a'"),
+    (dict(graph_level=9), "1, 2, 3", "'9'"),
+    (dict(graph_level="PreRunBegin"), "Build", "'PreRunBegin'"),
     (dict(min_free_gb="much"), "gigabytes", "'much'"),
     (dict(min_free_gb=-1), "gigabytes", "-1"),
 ])

@@ -11,7 +11,7 @@ import collections
 import contextlib
 import itertools
 import threading
-from typing import Any, Deque, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Set, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator import (
@@ -21,10 +21,13 @@ from keras_npu_dump.emulator import (
     loops,
     overflow,
     shapes,
+    unread,
     writer,
 )
 from keras_npu_dump.emulator import flat as flat_lib
 from keras_npu_dump.emulator.flat import Flat
+from keras_npu_dump.emulator.flatten import flatten
+from keras_npu_dump.emulator.loaded_graph import Graph
 from keras_npu_dump.emulator.own_work import own_work
 from keras_npu_dump.emulator.plan import Plan
 from keras_npu_dump.emulator.session import Session
@@ -32,37 +35,6 @@ from keras_npu_dump.emulator.twin import Activation, Twin
 
 # Runs of small graphs that are kept in mind: an eager loop makes thousands.
 _REMEMBERED = 10000
-
-
-class Graph:
-    """One graph in GE.
-
-    Attributes:
-      name: of the function.
-      ge_name: of the graph; the model_name of its dump folder, once sanitised.
-      graph_id, model_id: see the module.
-      count: executions so far.
-      plan: what a dumped execution writes; None where nothing is dumped.
-      static: whether all its shapes are known before it runs.
-      loop: the loop in it that the device runs, or None.
-      own_state: whether it holds kernels that keep state, which would not be the twin's, so
-        that the twin must run in every execution or in none.
-      bare: runs in place of the function where nothing is dumped.
-    """
-
-    def __init__(self, name: str, graph_id: int, model_id: int, ge_name: str = ""):
-        self.name = name
-        self.ge_name = ge_name or name
-        self.graph_id = graph_id
-        self.model_id = model_id
-        self.count = 0
-        self.plan: Optional[Plan] = None
-        self.own_state = False
-        self.twin: Optional[Twin] = None
-        self.bare: Optional[Twin] = None
-        self.constants: Dict[Any, Any] = {}
-        self.static = True
-        self.loop: Optional[loops.Loop] = None
 
 
 class Engine:
@@ -239,10 +211,10 @@ class Engine:
         otherwise = call.uses_xla or flat_lib.keeps_state_in_rounds(call.definition, call.lookup)
         if not (self.session.has_dump_path or write_graph or otherwise):
             return
-        flat = flat_lib.flatten(call.definition, call.lookup)
+        flat = flatten(call.definition, call.lookup)
         if otherwise:
             graph.bare = Twin(call.context, flat, None)
-        self._report_unread(flat)
+        unread.report(flat)
         inferred = shapes.infer(flat, call.graph.inputs, call.lookup)
         graph.static = shapes.is_static(flat, inferred)
         graph.loop = loops.find(flat, arguments.iterators(flat), graph.static)
@@ -262,14 +234,14 @@ class Engine:
                 " NPU_COLLECT_PATH only exceptions of such graphs are dumped, and nothing of its"
                 " data.", graph.name)
             return
-        unread = self._conditions_unread(graph, flat, call)
+        left = unread.of_conditions(flat, graph.loop, call.lookup)
         if session.debug:
             # Overflow detection knows neither steps nor modes nor layers (GE
             # dump_properties.cc): what overflows is dumped whole.
             plan = Plan(flat, call.variables(), "all", chosen=overflow.may_overflow,
-                        unread=unread)
+                        unread=left)
         else:
-            plan = Plan(flat, call.variables(), session.mode, session.layers, unread=unread)
+            plan = Plan(flat, call.variables(), session.mode, session.layers, unread=left)
             self._missing -= plan.found
         if plan.empty:
             return
@@ -279,33 +251,6 @@ class Engine:
             return
         graph.plan = plan
         graph.own_state = flat_lib.keeps_state(flat, call.lookup)
-
-    def _conditions_unread(self, graph: Graph, flat: Flat, call: Any) -> Set[int]:
-        """id(flat) of the conditions that stay where nothing comes out of them, with what is
-        inside: that of a loop on the device, and those that draw random numbers, which would
-        be others in another place."""
-        unread: Set[int] = set()
-        for inner in flat.walk():
-            if inner.role != "cond" or id(inner) in unread:
-                continue
-            random = flat_lib.keeps_state(inner, call.lookup)
-            if random:
-                messages.warning("emulator: the condition of %s draws random numbers and cannot"
-                                 " be dumped.", inner.node)
-            if random or (graph.loop is not None and graph.loop.sunk
-                          and graph.loop.node == inner.node):
-                unread.update(id(one) for one in inner.walk())
-        return unread
-
-    def _report_unread(self, flat: Flat) -> None:
-        """One sentence for each reason, however many operators it concerns."""
-        found: Dict[str, List[str]] = {}
-        for inner in flat.walk():
-            for node, why in inner.unread:
-                found.setdefault(why, []).append(node)
-        for why, nodes in found.items():
-            messages.warning("emulator: what happens inside %s%s cannot be dumped (%s).", nodes[0],
-                             " and %d more" % (len(nodes) - 1) if len(nodes) > 1 else "", why)
 
     def _dump(self, graph: Graph, plan: Plan, dumped: Dict[int, int], call: Any,
               activation: Activation) -> None:

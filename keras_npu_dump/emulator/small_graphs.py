@@ -14,7 +14,8 @@ import itertools
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator import build_graph, opinfo, small_text, writer
-from keras_npu_dump.emulator.engine import ENGINE, Graph
+from keras_npu_dump.emulator.engine import ENGINE
+from keras_npu_dump.emulator.loaded_graph import Graph
 from keras_npu_dump.emulator.own_work import is_own_work, own_work
 from keras_npu_dump.emulator.values import as_array
 

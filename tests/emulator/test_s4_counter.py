@@ -1,5 +1,6 @@
 """Reference, semantics 4: loops on the device, and what they count."""
-from keras_npu_dump.emulator.engine import Engine, Graph
+from keras_npu_dump.emulator.engine import Engine
+from keras_npu_dump.emulator.loaded_graph import Graph
 from keras_npu_dump.emulator.loops import NPU, Loop
 from keras_npu_dump.emulator.session import Session
 from tests.emulator.conftest import operators, outputs

@@ -3,6 +3,7 @@ import logging
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts a command in the background has it ignore Ctrl-C, and its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ class StepSet:
 
     def __init__(self, text: str, intervals: Optional[List[Interval]]):
         self.text = text
-        self._intervals = None if intervals is None else _merge(intervals)
+        self._intervals = None if intervals is None else merge(intervals)
 
     @classmethod
     def all(cls) -> "StepSet":
@@ -58,7 +58,7 @@ class StepSet:
         items = text.split("|")
         intervals = [_parse_item(item, text) for item in items]
         if len(items) > MAX_ITEMS:
-            short = _format(_merge(intervals))
+            short = _format(merge(intervals))
             hint = ("Shorter and the same: '%s'." % short if short.count("|") < MAX_ITEMS
                     else "Use ranges, or fewer iterations.")
             raise _fail("at most %d items between '|'" % MAX_ITEMS,
@@ -88,7 +88,7 @@ class StepSet:
         if not intervals:
             raise _fail("at least one iteration", value, "For every iteration say None or 'all'.")
         if len(intervals) > MAX_ITEMS:
-            intervals = _merge(intervals)
+            intervals = merge(intervals)
         if len(intervals) > MAX_ITEMS:
             raise _fail("at most %d iterations or ranges" % MAX_ITEMS,
                         "%d that do not join into ranges" % len(intervals))
@@ -213,7 +213,7 @@ def _intervals_of(value: Any, received: Any, depth: int = 0) -> Iterator[Interva
         yield from _intervals_of(item, received, depth + 1)
 
 
-def _merge(intervals: List[Interval]) -> List[Interval]:
+def merge(intervals: Iterable[Interval]) -> List[Interval]:
     """Sorted and disjoint, neighbours joined."""
     merged: List[Interval] = []
     for first, last in sorted(intervals):
@@ -224,5 +224,10 @@ def _merge(intervals: List[Interval]) -> List[Interval]:
     return merged
 
 
+def items_of(intervals: Iterable[Interval]) -> List[str]:
+    """[(3, 5), (8, 8)] -> ["3-5", "8"], the items of a dump_step."""
+    return [str(a) if a == b else "%d-%d" % (a, b) for a, b in intervals]
+
+
 def _format(intervals: List[Interval]) -> str:
-    return "|".join(str(a) if a == b else "%d-%d" % (a, b) for a, b in intervals)
+    return "|".join(items_of(intervals))

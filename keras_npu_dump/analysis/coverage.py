@@ -5,10 +5,9 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 from keras_npu_dump.analysis.columns import distinct
 from keras_npu_dump.analysis.series import Series
+from keras_npu_dump.steps import Interval, items_of, merge
 
 _PLACES = 12
-
-Interval = Tuple[int, int]  # inclusive
 
 
 def operators_seen(group: Sequence[Series]) -> int:
@@ -28,24 +27,7 @@ def operators_seen(group: Sequence[Series]) -> int:
 
 def ranges(numbers: Iterable[Optional[int]]) -> List[str]:
     """[3, 8, 4, 5] -> ["3-5", "8"], as items of a dump_step."""
-    return shown(_joined((number, number) for number in numbers if number is not None))
-
-
-def shown(intervals: Iterable[Interval]) -> List[str]:
-    """[(3, 5), (8, 8)] -> ["3-5", "8"]."""
-    return [str(first) if first == last else "%d-%d" % (first, last)
-            for first, last in intervals]
-
-
-def _joined(intervals: Iterable[Interval]) -> List[Interval]:
-    """Ascending and disjoint, neighbours as one."""
-    found: List[Interval] = []
-    for first, last in sorted(intervals):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        else:
-            found.append((first, last))
-    return found
+    return items_of(merge((number, number) for number in numbers if number is not None))
 
 
 def _gaps(indices: Set[int], count: int) -> List[Interval]:
@@ -99,7 +81,7 @@ def coverage(group: Sequence[Series]) -> Coverage:
             mine = dumped.get((run_id, name), set())
             counted += max(count, len(mine))
             missing += _gaps(mine, count)
-    return Coverage(counted, _joined(missing), graphs == 1)
+    return Coverage(counted, merge(missing), graphs == 1)
 
 
 def not_dumped(found: Coverage, last: Optional[int]) -> Optional[str]:
@@ -108,7 +90,7 @@ def not_dumped(found: Coverage, last: Optional[int]) -> Optional[str]:
         return None
     if not found.single:
         return "not all executions of each graph were dumped"
-    places = shown(found.missing)
+    places = items_of(found.missing)
     if len(places) == 1 and last is not None and found.missing[0][1] > last:
         return "from data_index %d on nothing was dumped" % found.missing[0][0]
     if len(places) > _PLACES:

@@ -5,13 +5,14 @@ import dataclasses
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.columns import Columns
-from keras_npu_dump.analysis.coverage import Interval, ranges
+from keras_npu_dump.analysis.coverage import ranges
 from keras_npu_dump.analysis.executions import PairView
 from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
 from keras_npu_dump.analysis.series import Series
 from keras_npu_dump.analysis.suspects import Suspect
 from keras_npu_dump.collect.body import QUIET_TYPES
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.steps import Interval
 
 LIMIT = 16
 # Executions that were not dumped: so many are all asked for, of more only a few.

@@ -114,7 +114,7 @@ def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
 
 def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     inputs = _inputs(op, args)
-    handles = [value for value in inputs if _is_variable(value)]
+    handles = [value for value in inputs if variable_dtype(value)]
     if not handles:
         return run()
     ENGINE.fail_if_faulty(op)
@@ -149,19 +149,18 @@ def _inputs(op: str, args: Sequence[Any]) -> List[Any]:
     return list(args[:len(op_def_registry.get(op).input_arg)])
 
 
-def _is_variable(value: Any) -> bool:
+def variable_dtype(value: Any) -> int:
+    """The dtype of the variable behind a handle; 0 for anything else."""
     data = getattr(value, "_handle_data", None)
-    return data is not None and data.is_set and len(data.shape_and_type) == 1
-
-
-def _dtype(handle: Any) -> int:
-    return handle._handle_data.shape_and_type[0].dtype
+    held = list(data.shape_and_type) if data is not None and data.is_set else []
+    return int(held[0].dtype) if len(held) == 1 else 0
 
 
 def _read(handle: Any) -> Any:
     from tensorflow.python.framework import dtypes
     from tensorflow.python.ops import gen_resource_variable_ops
-    return gen_resource_variable_ops.read_variable_op(handle, dtypes.as_dtype(_dtype(handle)))
+    dtype = dtypes.as_dtype(variable_dtype(handle))
+    return gen_resource_variable_ops.read_variable_op(handle, dtype)
 
 
 def _entry(tensor: Any, origin: Optional[Tuple[str, int]] = None) -> Any:
@@ -178,7 +177,7 @@ def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
         return entries
     from tensorflow.python.framework import ops
     for value in inputs:
-        if _is_variable(value):
+        if variable_dtype(value):
             # A plain assignment does not read, and may be the variable's first value.
             entries.append(writer.opaque(opinfo.DT_RESOURCE) if op == "AssignVariableOp"
                            else _entry(_read(value)))
@@ -196,7 +195,7 @@ def _dump(graph: Graph, op: str, inputs: Sequence[Any], before: List[Any], resul
                    if hasattr(item, "dtype")]
         if opinfo.changes_variables(op):
             outputs += [_entry(_read(handle), (op, len(outputs))) for handle in inputs
-                        if _is_variable(handle)]
+                        if variable_dtype(handle)]
     if before or outputs:
         writer.write_operator(session.folder(graph.ge_name, graph.model_id, 0), session, op, op, 1,
                               before, outputs)

@@ -74,12 +74,7 @@ class Call:
 
     def variables(self) -> List[int]:
         """For each argument the dtype of the variable behind it; 0 where there is none."""
-        found = []
-        for arg in self.args:
-            data = getattr(arg, "_handle_data", None)
-            held = list(data.shape_and_type) if data is not None and data.is_set else []
-            found.append(int(held[0].dtype) if len(held) == 1 else 0)
-        return found
+        return [small_graphs.variable_dtype(arg) for arg in self.args]
 
 
 def _text(name: Any) -> str:

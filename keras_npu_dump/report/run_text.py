@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional
 
+from keras_npu_dump.report.manifest_table import MAX_INIT
 from keras_npu_dump.report.tables import render_table
 from keras_npu_dump.sizes import human_bytes, plural
 
 MAX_ROWS = 60
-MAX_INIT = 3  # a model of a hundred layers has hundreds of graphs that set one variable
 MAX_ALSO = 20
 _BAR = 40
 

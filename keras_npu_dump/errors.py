@@ -25,6 +25,18 @@ class InputError(DumpError):
     """A path or argument that a command cannot work with."""
 
 
+class OutputError(DumpError):
+    """What a command has to say cannot be printed.
+
+    Attributes:
+      reader_gone: whether it is a pipe that nobody reads any more, as of `| head -1`.
+    """
+
+    def __init__(self, message: str, reader_gone: bool = False):
+        super().__init__(message)
+        self.reader_gone = reader_gone
+
+
 class FormatError(DumpError, ValueError):
     """A file that is not what it claims to be, or not all of it.
 

@@ -11,7 +11,7 @@ import os
 import threading
 from typing import Any, Dict, List, Optional, Sequence
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, streams
 from keras_npu_dump.steps import StepSet
 
 NEVER = float("inf")
@@ -91,6 +91,7 @@ class Journal:
     def _flush(self) -> None:
         """Writes what is waiting. One write of whole lines: a crash leaves at most one torn."""
         if self._descriptor is None:
+            streams.hold_places()
             self._descriptor = os.open(
                 self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         while self._pending:

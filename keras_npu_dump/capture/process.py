@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, streams
 from keras_npu_dump.capture import (
     device,
     distributed,
@@ -54,6 +54,7 @@ class Capture:
 
     def __init__(self, module: Any, config: DumpConfig, cluster: distributed.Cluster,
                  asked: DumpConfig, said_path: str):
+        streams.hold_places()
         self.module = module
         self.config = config
         self.asked = asked

@@ -6,7 +6,7 @@ import socket
 import sys
 from typing import Any, Dict, Optional
 
-from keras_npu_dump import __version__, messages
+from keras_npu_dump import __version__, messages, streams
 from keras_npu_dump.capture import environment
 from keras_npu_dump.capture.distributed import Cluster
 from keras_npu_dump.capture.paths import relative_to
@@ -88,6 +88,7 @@ class RunRecord:
         self.fields["versions"] = _versions()
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         path = os.path.join(self.folder, "run.json")
+        streams.hold_places()
         descriptor = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:

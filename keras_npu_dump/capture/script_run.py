@@ -13,6 +13,8 @@ import traceback
 import types
 from typing import Any, Callable, List, NamedTuple, Optional, Set
 
+from keras_npu_dump import streams
+
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
 # Functions of ours that stand between the script and what it calls, by file.
 _OURS = frozenset((os.path.join(os.path.dirname(__file__), file), name) for file, name in (
@@ -58,7 +60,10 @@ def run_as_main(script: str, arguments: List[str],
         return End(status, "ended with exit status %d" % status if status else None)
     except BaseException as error:  # pylint: disable=broad-except
         if not is_told(error):
-            _print_traceback(error)
+            try:
+                _print_traceback(error)
+            except SystemExit as end:  # of a hook of the script's own
+                return End(_status_of(end), cause_of(type(error)))
         return End(128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1,
                    cause_of(type(error)))
 
@@ -108,7 +113,7 @@ def finish() -> None:
         _wait_for_threads()
     except BaseException:  # pylint: disable=broad-except
         # Most often Ctrl-C while waiting; the interpreter tells of it and goes on, too.
-        traceback.print_exc()
+        streams.say(traceback.format_exc().rstrip("\n"))
     try:
         atexit._run_exitfuncs()
     except BaseException:  # pylint: disable=broad-except
@@ -172,7 +177,24 @@ def _print_traceback(error: BaseException) -> None:
     while start is not None and start.tb_frame.f_globals.get("__name__") != "__main__":
         start = start.tb_next
     error.__traceback__ = start or (None if isinstance(error, SyntaxError) else trace)
-    sys.excepthook(type(error), error, error.__traceback__)
+    what = (type(error), error, error.__traceback__)
+    hook = getattr(sys, "excepthook", None)
+    if hook is None:
+        streams.say("sys.excepthook is missing")
+        sys.__excepthook__(*what)
+        return
+    try:
+        hook(*what)
+    except SystemExit:
+        raise
+    except BaseException as failure:  # pylint: disable=broad-except
+        # Most often it prints, and there is no place to.
+        failure.__context__ = None
+        failure.__traceback__ = failure.__traceback__ and failure.__traceback__.tb_next
+        streams.say("Error in sys.excepthook:")
+        sys.__excepthook__(type(failure), failure, failure.__traceback__)
+        streams.say("\nOriginal exception was:")
+        sys.__excepthook__(*what)
 
 
 def _clean(error: Optional[BaseException], seen: Set[int]) -> None:

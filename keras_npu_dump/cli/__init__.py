@@ -4,18 +4,18 @@ Tables go to stdout, messages to stderr. Exit status: 0 all well, 1 the command 
 a problem of severity error, 2 wrong usage or unreadable input.
 """
 import argparse
-import os
 import sys
 from typing import Any, Callable, List, Optional
 
-from keras_npu_dump import __version__
+from keras_npu_dump import __version__, streams
 from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, triaging
-from keras_npu_dump.cli.common import PROGRAM
-from keras_npu_dump.errors import DumpError, InputError
+from keras_npu_dump.cli.common import PROGRAM, Parser
+from keras_npu_dump.errors import DumpError, InputError, OutputError
 
 
 def main(argv: Optional[List[str]] = None) -> int:
     """Runs one command; returns the exit status."""
+    streams.hold_places()
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         if arguments[:1] == ["run"]:
@@ -24,14 +24,12 @@ def main(argv: Optional[List[str]] = None) -> int:
         options = _parser().parse_args(arguments)
         return options.command(options)
     except DumpError as error:
-        print("%s: %s" % (PROGRAM, error), file=sys.stderr)
+        if isinstance(error, OutputError) and error.reader_gone:
+            return 1  # there is nobody to tell
+        streams.say("%s: %s" % (PROGRAM, error))
         return 2
-    except BrokenPipeError:
-        # The reader of our output has left; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
-        print("%s: interrupted" % PROGRAM, file=sys.stderr)
+        streams.say("%s: interrupted" % PROGRAM)
         return 130
 
 
@@ -47,7 +45,7 @@ def _run(arguments: List[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=PROGRAM, description="Dump data and executed graphs of Keras trainings on Ascend"
         " NPUs, paired.")
     parser.add_argument("--version", action="version", version="%s %s" % (PROGRAM, __version__))

@@ -1,9 +1,9 @@
 """keras-npu-dump collect: find what belongs together, and write the manifest."""
 import argparse
 import os
-import sys
 from typing import Any
 
+from keras_npu_dump import streams
 from keras_npu_dump.cli.common import PROGRAM, print_json
 
 
@@ -35,8 +35,8 @@ def collect(options: argparse.Namespace) -> int:
             progress=progress)
     if manifest.path is None and not manifest.empty and _is_whole(options.path, manifest):
         # A part of a dump is answered, and written only where --output says.
-        print("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
-            PROGRAM, os.path.join(manifest.dump_path, "manifest.json")), file=sys.stderr)
+        streams.say("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
+            PROGRAM, os.path.join(manifest.dump_path, "manifest.json")))
     if options.json:
         print_json(manifest.to_json())
     else:

@@ -1,21 +1,37 @@
 """What all commands share."""
+import argparse
 import json
 import sys
-from typing import Any
+from typing import Any, NoReturn
+
+from keras_npu_dump import streams
+from keras_npu_dump.report.tables import put
 
 PROGRAM = "keras-npu-dump"
 # More than this many entries in one list are one line each.
 _LONG = 64
 
 
-def print_json(document: Any) -> None:
+class Parser(argparse.ArgumentParser):
+    """Prints by the house's rules: argparse raises, or takes the other stream."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # --help and --version; what goes to stderr comes by `error`.
+        if message:
+            put(message, file)
+
+    def error(self, message: str) -> NoReturn:
+        streams.say("%s%s: error: %s" % (self.format_usage(), self.prog, message))
+        sys.exit(2)
+
+
+def print_json(document: Any, file: Any = None) -> None:
     """One document on stdout, indented; entries of long lists are one line each.
 
     json's indentation is pure Python and writes in tiny pieces: the statistics of a
     folder would take longer to print than to compute.
     """
-    sys.stdout.write(_text(document, "") + "\n")
-    sys.stdout.flush()
+    put(_text(document, "") + "\n", file)
 
 
 def _text(value: Any, indent: str) -> str:

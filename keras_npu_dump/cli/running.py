@@ -1,15 +1,15 @@
 """keras-npu-dump run: an unchanged training script with dump on."""
-import contextlib
 import os
 import re
-import sys
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
 from absl import flags as absl_flags
 
 from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
-from keras_npu_dump.errors import InputError
+from keras_npu_dump.cli.script_streams import own_stdout
+from keras_npu_dump.errors import InputError, OutputError
+from keras_npu_dump.report.tables import put
 
 RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
 
@@ -60,7 +60,8 @@ def run(arguments: List[str]) -> int:
         arguments = ["--help"]
     rest = values([PROGRAM + " run"] + arguments)[1:]
     if values.help:
-        print(RUN_USAGE + values.module_help(PROGRAM) + values.module_help("keras_npu_dump"))
+        put("")  # absl asks stdout for its width, which has to be there
+        put(RUN_USAGE + values.module_help(PROGRAM) + values.module_help("keras_npu_dump") + "\n")
         return 0
     if not rest:
         raise InputError("SCRIPT: expected a Python file after the options. Received: nothing.\n"
@@ -68,16 +69,22 @@ def run(arguments: List[str]) -> int:
     config = _run_config(values)
     _tell_options_after_script(rest[0], rest[1:])
     from keras_npu_dump.capture.launcher import run_script
-    with _own_stdout(bool(values.json)):
+    with own_stdout(bool(values.json)) as stdout:
         outcome = run_script(config, rest[0], rest[1:], bool(values.emulate), values.open_device)
     if outcome.error is not None:
         raise outcome.error
     final = None if outcome.capture is None else outcome.capture.final
-    if values.json:
-        print_json(_document(config) if final is None else final.to_json())
-    elif final is not None:
-        from keras_npu_dump.report.manifest_table import print_manifest
-        print_manifest(final, after_training=True)
+    try:
+        if values.json:
+            print_json(_document(config) if final is None else final.to_json(), stdout.get())
+        elif final is not None:
+            from keras_npu_dump.report.manifest_table import print_manifest
+            print_manifest(final, after_training=True, file=stdout.get())
+    except OutputError as error:
+        # The script's status is its own, and the answer is on disk.
+        if not error.reader_gone:
+            messages.warning("What was dumped cannot be printed%s. %s", "" if final is None else
+                             ", it is in %s" % final.path, error)
     if not outcome.status and config.strict and _is_missing(config, outcome):
         messages.error("data_dump_strict: what was asked for was not dumped, so the exit status is"
                        " 1; the script's own is 0.")
@@ -124,27 +131,3 @@ def _document(config: Any) -> Any:
              else "data_dump_collect is off: `keras-npu-dump collect` pairs later")
     return Manifest(dump_path=os.path.abspath(config.dump_path), problems=[
         Problem("not-dumped", "info", "nothing was collected: " + cause)]).to_json()
-
-
-@contextlib.contextmanager
-def _own_stdout(to_stderr: bool) -> Iterator[None]:
-    """Gives stdout back as it was: scripts put a file or a tee in its place.
-
-    Args:
-      to_stderr: until then what the script prints goes to stderr, also what C code and
-        children of it print.
-    """
-    before = sys.stdout
-    before.flush()
-    saved = os.dup(1)
-    try:
-        if to_stderr:
-            os.dup2(2, 1)
-        yield
-    finally:
-        for stream in (sys.stdout, before):
-            with contextlib.suppress(Exception):  # a tee need not have flush
-                stream.flush()
-        sys.stdout = before
-        os.dup2(saved, 1)
-        os.close(saved)

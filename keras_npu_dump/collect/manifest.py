@@ -8,6 +8,7 @@ import os
 import tempfile
 from typing import Any, Dict, List, Optional
 
+from keras_npu_dump import streams
 from keras_npu_dump.collect.problems import ERROR, Problem
 from keras_npu_dump.errors import FormatError, InputError
 
@@ -196,6 +197,7 @@ def _text(document: Dict[str, Any]) -> bytes:
 def write_atomically(path: str, content: bytes) -> None:
     """Replaces `path` by a file of mode 0600 with `content`, or leaves it as it was."""
     folder = os.path.dirname(os.path.abspath(path))
+    streams.hold_places()
     try:
         # mkstemp makes the file 0600, whatever the umask.
         handle, temporary = tempfile.mkstemp(prefix=".manifest-", suffix=".tmp", dir=folder)

@@ -13,7 +13,7 @@ import itertools
 import threading
 from typing import Any, Deque, Dict, Iterator, List, Set, Tuple
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, streams
 from keras_npu_dump.emulator import (
     arguments,
     build_graph,
@@ -138,6 +138,7 @@ class Engine:
     @contextlib.contextmanager
     def survives(self, failure: str) -> Iterator[None]:
         """What the emulator fails to write is said; it does not end the training."""
+        streams.hold_places()  # the script may have closed some since
         try:
             yield
         except OSError as error:

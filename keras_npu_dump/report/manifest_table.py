@@ -4,11 +4,10 @@ The words that users grep out of training logs (loss, step, time, FPS, accuracy)
 avoided: `run` prints this after the training's own output.
 """
 import re
-import sys
 from collections import Counter
 from typing import Any, List
 
-from keras_npu_dump.report.tables import print_text, render_table
+from keras_npu_dump.report.tables import print_text, render_table, tell_text
 from keras_npu_dump.sizes import human_bytes, plural
 
 MAX_EXECUTIONS = 40
@@ -46,11 +45,13 @@ def problems_text(manifest: Any) -> str:
     return "\n".join(map(str, manifest.problems))
 
 
-def print_manifest(manifest: Any, after_training: bool = False) -> None:
+def print_manifest(manifest: Any, after_training: bool = False, file: Any = None) -> None:
     """The table to stdout; after a training the problems, which are messages, to stderr."""
-    print_text(manifest_text(manifest, after_training), STYLES)
-    if manifest.problems and after_training:
-        print_text(problems_text(manifest), STYLES, sys.stderr)
+    try:
+        print_text(manifest_text(manifest, after_training), STYLES, file)
+    finally:
+        if manifest.problems and after_training:
+            tell_text(problems_text(manifest), STYLES)
 
 
 def _pair_text(manifest: Any, pair: Any, after_training: bool) -> str:

@@ -3,6 +3,7 @@ import sys
 import time
 from typing import Any, Optional
 
+from keras_npu_dump import streams
 from keras_npu_dump.sizes import human_bytes
 
 _PATIENCE = 2.0
@@ -24,7 +25,7 @@ class Progress:
     def __init__(self, unit: str = "files", file: Any = None):
         self._file = sys.stderr if file is None else file
         self._bytes = unit == "bytes"
-        self._terminal = getattr(self._file, "isatty", lambda: False)()
+        self._terminal = streams.is_terminal(self._file)
         self._next = time.monotonic() + _PATIENCE
         self._shown = False
 
@@ -36,12 +37,9 @@ class Progress:
         text = "%s: %s" % (stage, self._count(done))
         if total:
             text += " of %s (%d %%)" % (self._count(total), 100 * done // total)
-        if self._terminal:
-            self._file.write("\r\x1b[K" + text)
-        else:
-            self._file.write(text + "\n")
-        self._file.flush()
         self._shown = True
+        if not streams.tell(self._file, "\r\x1b[K" + text if self._terminal else text + "\n"):
+            self._next = float("inf")
 
     def _count(self, number: int) -> str:
         return human_bytes(number) if self._bytes else "{:,}".format(number)
@@ -51,5 +49,4 @@ class Progress:
 
     def __exit__(self, *exception: Any) -> None:
         if self._shown and self._terminal:
-            self._file.write("\r\x1b[K")
-            self._file.flush()
+            streams.tell(self._file, "\r\x1b[K")

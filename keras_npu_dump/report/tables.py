@@ -6,6 +6,9 @@ TensorFlow 2.6.5 pins; the plain table says the same.
 import sys
 from typing import Any, List, Sequence
 
+from keras_npu_dump import streams
+from keras_npu_dump.errors import OutputError
+
 
 def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]],
                  right: Sequence[int] = ()) -> str:
@@ -34,20 +37,26 @@ def _line(row: Sequence[List[str]], number: int, widths: Sequence[int],
                      for column, (text, width) in enumerate(zip(texts, widths)))
 
 
-def printable(text: str, file: Any) -> str:
-    """The text, with `\\xe4` for what the file's encoding does not have.
+def put(text: str, file: Any = None) -> None:
+    """Prints the answer of a command, as it is.
 
-    A path may hold any letter, and where stdout is ASCII that must not be the
-    end of a command.
+    Args:
+      file: defaults to stdout.
+
+    Raises:
+      OutputError: if it does not get out.
     """
-    encoding = getattr(file, "encoding", None)
-    if not isinstance(encoding, str):
-        return text
+    file = sys.stdout if file is None else file
+    if file is None:
+        raise OutputError("stdout: expected a place to print to. Received: a closed descriptor.")
     try:
-        text.encode(encoding, getattr(file, "errors", None) or "strict")
-        return text
-    except UnicodeEncodeError:
-        return text.encode(encoding, "backslashreplace").decode(encoding)
+        streams.write(file, text, patient=True)
+    except ConnectionError as error:
+        raise OutputError("stdout: its reader has left (%s)" % error, reader_gone=True) from None
+    except Exception as error:  # pylint: disable=broad-except
+        # A script may have put any object there.
+        raise OutputError("stdout: expected a place to print to. Received: %s." % (
+            getattr(error, "strerror", None) or str(error) or type(error).__name__)) from None
 
 
 def print_text(text: str, styles: Any = (), file: Any = None) -> None:
@@ -57,19 +66,33 @@ def print_text(text: str, styles: Any = (), file: Any = None) -> None:
       text: what is printed, unchanged where there is no terminal or no rich.
       styles: pairs of (word, rich style).
       file: defaults to stdout.
+
+    Raises:
+      OutputError: if it does not get out.
     """
-    file = sys.stdout if file is None else file
-    text = printable(text, file)
-    if getattr(file, "isatty", lambda: False)():
+    put(styled(text, styles, sys.stdout if file is None else file) + "\n", file)
+
+
+def tell_text(text: str, styles: Any = ()) -> None:
+    """The same to stderr; lost where that takes nothing."""
+    streams.say(styled(text, styles, sys.stderr))
+
+
+def styled(text: str, styles: Any, file: Any) -> str:
+    """The text as it is printed there: with rich's colours on a terminal."""
+    if streams.is_terminal(file):
         try:
             from rich.console import Console
             from rich.text import Text
         except ImportError:
             pass
         else:
-            styled = Text(text)
+            coloured = Text(streams.printable(text, file))
             for word, style in styles:
-                styled.highlight_words([word], style)
-            Console(file=file).print(styled, soft_wrap=True)
-            return
-    print(text, file=file, flush=True)
+                coloured.highlight_words([word], style)
+            console = Console(file=file)
+            # What rich writes itself would stay in the stream's buffer where it fails.
+            with console.capture() as captured:
+                console.print(coloured, soft_wrap=True, end="")
+            return captured.get()
+    return text

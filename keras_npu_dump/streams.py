@@ -123,9 +123,7 @@ def _descriptor(stream: Any) -> Optional[int]:
     if type(binary) not in (io.BufferedWriter, io.FileIO):  # FileIO with `python -u`
         return None
     raw = getattr(binary, "raw", binary)
-    if type(raw) is not io.FileIO or "\n".encode(stream.encoding) != b"\n":
-        return None
-    return raw.fileno()
+    return raw.fileno() if type(raw) is io.FileIO else None
 
 
 def _write_all(descriptor: int, data: bytes, patient: bool) -> None:

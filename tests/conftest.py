@@ -59,16 +59,20 @@ def run_python(code, folder, env=None, check=True, args=(), timeout=300):
     return run_command([sys.executable, str(script)] + list(args), folder, env, check, timeout)
 
 
-def run_command(command, folder, env=None, check=True, timeout=300):
-    """Runs a command in `folder`, without what the caller's shell has set for dumps."""
+def command_environment(env=None):
+    """This process's environment without what the caller's shell has set for dumps."""
     variables = {name: value for name, value in os.environ.items()
                  if not name.startswith(("DUMP_G", "NPU_", "ASCEND_", "RANK_", "KERAS_NPU_"))}
     variables.update({
         "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1",
         "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONWARNINGS": "ignore"})
     variables.update(env or {})
-    variables = {name: value for name, value in variables.items() if value is not None}
-    done = subprocess.run(command, cwd=str(folder), env=variables, timeout=timeout,
+    return {name: value for name, value in variables.items() if value is not None}
+
+
+def run_command(command, folder, env=None, check=True, timeout=300):
+    """Runs a command in `folder`, without what the caller's shell has set for dumps."""
+    done = subprocess.run(command, cwd=str(folder), env=command_environment(env), timeout=timeout,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True)
     if check and done.returncode:

@@ -3,14 +3,13 @@
 `absl.logging.warning` in a process without handlers configures Python's root logger,
 after which a script's own `logging.basicConfig(...)` does nothing, and with a root
 handler on stdout our words would land among those that users grep. So messages go
-to a handler of our own. absl's has its stream from when absl was imported, and tells of
-one that is closed or full in a traceback, or raises.
+to a logger and a handler of our own. absl's handler has its stream from when absl was
+imported, and what it says of one that is closed or full is a traceback, or an exception.
 """
 import logging as python_logging
 import sys
+import time
 from typing import Any
-
-from absl import logging as absl_logging
 
 from keras_npu_dump import streams
 
@@ -39,10 +38,20 @@ class _Handler(python_logging.Handler):
         streams.say(self.format(record))
 
 
+class _Formatter(python_logging.Formatter):
+    """W1201 00:54:19.123456 139947956812672 attach.py:120] text"""
+
+    def format(self, record: python_logging.LogRecord) -> str:
+        moment = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
+        return "%s%s.%06d %5d %s:%d] %s" % (
+            record.levelname[:1], moment, record.created % 1.0 * 1e6, record.thread or 0,
+            record.filename, record.lineno, super().format(record))
+
+
 def _say(level: int, text: str, values: Any) -> None:
     if not _LOGGER.handlers:
         handler = _Handler()
-        handler.setFormatter(absl_logging.PythonFormatter())
+        handler.setFormatter(_Formatter())
         _LOGGER.propagate = False
         _LOGGER.addHandler(handler)
         if _LOGGER.level == python_logging.NOTSET:
@@ -52,4 +61,4 @@ def _say(level: int, text: str, values: Any) -> None:
     try:
         _LOGGER.log(level, text, *values, **where)  # type: ignore[arg-type]
     except Exception:  # pylint: disable=broad-except
-        pass  # from a handler that somebody has added: a training does not end for our words
+        pass  # from a handler that somebody has added: no training ends for our words

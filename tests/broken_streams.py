@@ -28,8 +28,9 @@ def run_with(command, folder, stdin="null", stdout="ok", stderr="ok", env=None, 
 
     Args:
       stdout, stderr: "ok", "full" (no space left), "gone" (a pipe whose reader has left),
-        "closed", "readonly", "slow" (a small pipe that does not block, and is read when it is full), or
-        "limited" (a file at the limit of the process's file sizes); or a descriptor.
+        "closed", "readonly", "slow" (a small pipe that does not block, and is read when it
+        is full), or "limited" (a file at the limit of the process's file sizes); or a
+        descriptor.
       stdin: "null" or "closed".
       env: variables beside those of `run_command`.
     """
@@ -45,7 +46,8 @@ def run_with(command, folder, stdin="null", stdout="ok", stderr="ok", env=None, 
                 os.close(descriptor)
 
     process = subprocess.Popen(
-        command, cwd=str(folder), env=command_environment(env), preexec_fn=prepare,
+        command, cwd=str(folder), env=command_environment(env),
+        preexec_fn=prepare,  # noqa: PLW1509, this process has no other threads by now
         stdin=subprocess.DEVNULL, stdout=ends[0].given, stderr=ends[1].given)
     readers = [threading.Thread(target=end.read, args=(process,)) for end in ends]
     for end, reader in zip(ends, readers):

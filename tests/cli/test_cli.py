@@ -174,7 +174,7 @@ def test_json_is_one_document_whatever_happened(tmp_path, options, cause):
 def test_a_script_that_takes_stdout_for_itself_gets_no_table_in_it(tmp_path):
     (tmp_path / "train.py").write_text(
         "import sys, npu_device\nnpu_device.open()\n"
-        "class Tee:\n    def write(self, text): pass\n"
+        "class Tee:\n    def write(self, text): pass\n    def flush(self): pass\n"
         "sys.stdout = Tee()\nprint('mine')\n")
     done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "train.py")
     assert done.returncode == 0 and "Traceback" not in done.stderr

@@ -14,6 +14,8 @@ import numpy as np
 
 from keras_npu_dump.analysis.csv_columns import parse_bodies
 from keras_npu_dump.analysis.step_files import FileNames
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import open_regular
 from keras_npu_dump.formats import dtypes, stats_folder
 from keras_npu_dump.formats.stats import HEADER
 
@@ -208,20 +210,19 @@ def _read_csv(folder: str, names: List[str], problems: List[Tuple[str, str]]) ->
     """Statistics files: all texts of a folder at once; what is odd one by one."""
     texts, owners, odd = [], [], []
     start = len(_HEADER)
-    flags = os.O_RDONLY | os.O_CLOEXEC
-    read, close, openat = os.read, os.close, os.open
+    read, close = os.read, os.close
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for number, name in enumerate(names):
             try:
-                file = openat(name, flags, dir_fd=fd)
-            except OSError:
-                odd.append(number)
+                file, _ = open_regular(name, fd)
+                try:
+                    data = read(file, _FIRST_READ)
+                finally:
+                    close(file)
+            except (FormatError, OSError):
+                odd.append(number)  # the slow reader says why
                 continue
-            try:
-                data = read(file, _FIRST_READ)
-            finally:
-                close(file)
             if data.startswith(_HEADER) and data[-1:] == b"\n" and len(data) < _FIRST_READ:
                 texts.append(data[start:])
                 owners.append(number)

@@ -14,6 +14,7 @@ from keras_npu_dump.collect.manifest import Manifest, Pair, Step
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.scan import scan_tree
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import open_text
 from keras_npu_dump.formats import graph_reader
 from keras_npu_dump.formats.graph import GraphOp
 
@@ -61,7 +62,8 @@ class GraphCache:
         if path not in self._digests:
             import hashlib
             digest = hashlib.sha1()
-            with open(path, "rb") as stream:
+            fd, _ = open_text(path)
+            with os.fdopen(fd, "rb") as stream:
                 for chunk in iter(lambda: stream.read(1 << 20), b""):
                     digest.update(chunk)
             self._digests[path] = digest.digest()

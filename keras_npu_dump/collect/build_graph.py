@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import Any, Dict, List, Optional
 
 from keras_npu_dump.collect.body import QUIET_TYPES as QUIET_TYPES
@@ -9,6 +10,7 @@ from keras_npu_dump.collect.body import Body, read_body
 from keras_npu_dump.collect.graph_files import GraphFile
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import NotRegularError, open_text
 from keras_npu_dump.formats import graph_reader
 from keras_npu_dump.formats.names import sanitise
 
@@ -58,13 +60,17 @@ class BuildGraph:
 
     def _fail(self, error: Exception) -> None:
         self.error = str(error)
-        self._problems.add("unreadable", "cannot read the graph file: %s" % error,
-                           path=self.file.path)
+        if isinstance(error, NotRegularError):
+            self._problems.not_a_file(error)
+        else:
+            self._problems.add("unreadable", "cannot read the graph file: %s" % error,
+                               path=self.file.path)
 
 
 def _digest(path: str) -> bytes:
     digest = hashlib.sha1()
-    with open(path, "rb") as stream:
+    fd, _ = open_text(path)
+    with os.fdopen(fd, "rb") as stream:
         for chunk in iter(lambda: stream.read(1 << 20), b""):
             digest.update(chunk)
     return digest.digest()

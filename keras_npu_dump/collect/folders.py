@@ -7,7 +7,9 @@ import re
 import sys
 from typing import Dict, List, NamedTuple, Optional
 
-from keras_npu_dump.formats.mapping import read_mapping, resolve
+from keras_npu_dump.collect.problems import Problems
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.formats.mapping import MAPPING, read_mapping, resolve
 from keras_npu_dump.formats.names import classify, parse_dump_name
 from keras_npu_dump.formats.tree import StepFolder
 
@@ -113,7 +115,8 @@ class Names:
     def __init__(self) -> None:
         self._known: Dict[str, FileFact] = {}
 
-    def fill(self, folder: DumpFolder, names: List[str], sizes: "array.array[int]") -> None:
+    def fill(self, folder: DumpFolder, names: List[str], sizes: "array.array[int]",
+             problems: Problems) -> None:
         """Gives a folder its files; `names` are in order, each with its size."""
         folder.names, folder.sizes, folder.bytes = names, sizes, sum(sizes)
         if not names:
@@ -129,7 +132,7 @@ class Names:
         folder.facts = facts
         kinds = {fact.kind for fact in set(facts)}
         if "digits" in kinds:
-            self._resolve(folder)
+            self._resolve(folder, problems)
         if not kinds.issubset(DUMP_KINDS):
             # Times in the names of foreign files are not the dump's.
             joined = "\0".join(name for name, fact in zip(folder.names, facts)
@@ -138,11 +141,12 @@ class Names:
         if stamps:
             folder.first_time, folder.last_time = int(min(stamps)), int(max(stamps))
 
-    def _resolve(self, folder: DumpFolder) -> None:
+    def _resolve(self, folder: DumpFolder, problems: Problems) -> None:
+        mapping: Dict[str, str] = {}
         try:
             mapping = read_mapping(folder.path)
-        except OSError:
-            mapping = {}
+        except (FormatError, OSError) as error:
+            problems.unusable("the names of files,", error, os.path.join(folder.path, MAPPING))
         for position, fact in enumerate(folder.facts):
             if fact.kind != "digits":
                 continue

@@ -15,6 +15,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tupl
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.regular import NotRegularError, check_regular, kind_of
 from keras_npu_dump.formats.names import GraphName, parse_graph_name
 
 _PID = re.compile(r"pid_(\d+)_deviceid_(\d+)$")
@@ -82,11 +83,13 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[Run], graph
     given = [os.path.abspath(one) for one in graphs]
     for one in given:
         if os.path.isfile(one):
-            _take(found, os.path.dirname(one), [os.path.basename(one)], "--graphs")
+            _take(found, os.path.dirname(one), [os.path.basename(one)], "--graphs", problems)
         elif os.path.isdir(one):
             _walk(found, one, "--graphs", problems, prune=one in roots)
         else:
-            raise InputError("--graphs: %s does not exist" % one)
+            what = kind_of(one)
+            raise InputError("--graphs: expected a folder, or a graph file. Received: %s, which %s"
+                             % (one, "does not exist" if what is None else "is " + what))
     for run in runs:
         for folder, deep, source in _run_folders(run, run.root):
             (_walk if deep else _flat)(found, folder, source, problems)
@@ -163,7 +166,7 @@ def _walk(found: Search, root: str, source: str, problems: Problems,
             return
         # Time folders hold dump data, and may hold hundreds of thousands of files.
         folders[:] = sorted(name for name in folders if not (prune and _TIME.match(name)))
-        _take(found, folder, names, source)
+        _take(found, folder, names + folders, source, problems)
 
 
 def _flat(found: Search, folder: str, source: str, problems: Problems) -> None:
@@ -171,7 +174,7 @@ def _flat(found: Search, folder: str, source: str, problems: Problems) -> None:
         names = os.listdir(folder)
     except OSError:
         return
-    _take(found, folder, names, source)
+    _take(found, folder, names, source, problems)
 
 
 def _folders(root: str) -> List[str]:
@@ -183,7 +186,8 @@ def _folders(root: str) -> List[str]:
         return []
 
 
-def _take(found: Search, folder: str, names: Iterable[str], source: str) -> None:
+def _take(found: Search, folder: str, names: Iterable[str], source: str,
+          problems: Problems) -> None:
     folder = os.path.abspath(folder)
     pid, device = process_of(folder)
     for name in names:
@@ -200,7 +204,11 @@ def _take(found: Search, folder: str, names: Iterable[str], source: str) -> None
             found.stages.setdefault(parsed.stage, path)
             continue
         try:
+            check_regular(path)
             status = os.stat(path)
+        except NotRegularError as error:
+            problems.not_a_file(error)
+            continue
         except OSError:
             continue
         # One file reached by two ways (a link, two variables) is one graph.

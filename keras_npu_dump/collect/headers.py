@@ -7,13 +7,13 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 from keras_npu_dump.collect.body import HANDLES, Body, OpFact, Tensors
 from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import NotRegularError, open_regular
 from keras_npu_dump.formats.dtypes import dtype_name
 from keras_npu_dump.formats.header import read_header
-from keras_npu_dump.formats.stats import parse_stats
+from keras_npu_dump.formats.stats import parse_stats, read_bytes
 
 # Files of one unit that are opened to compare its shapes with a graph's.
 SAMPLE = 8
-_MAX_STATS = 64 << 20
 # First bytes of a file that are read to compare its header with known ones.
 _HEAD = 2048
 _VERSION_AND_TIME = b"\x0a\x032.0\x10"
@@ -103,6 +103,8 @@ def read_content(folder: DumpFolder, position: int) -> Content:
         if folder.facts[position].kind == "stats":
             return _stats(path)
         header = read_header(path)
+    except NotRegularError as error:
+        return Content([], [], None, "foreign", error.reason)
     except FormatError as error:
         return Content([], [], None, fault_of(path, error), error.reason)
     except OSError as error:
@@ -154,8 +156,8 @@ def _but_for_time(handle: int, name: str, size: int) -> Optional[Tuple[int, byte
     """(bytes behind the header, header without version and dump_time), if it is of
     the form that devices write: u64 length, version "2.0", dump_time, the rest."""
     try:
-        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=handle)
-    except OSError:
+        file, _ = open_regular(name, handle)
+    except (FormatError, OSError):
         return None
     try:
         head = os.read(file, _HEAD)
@@ -175,8 +177,7 @@ def _but_for_time(handle: int, name: str, size: int) -> Optional[Tuple[int, byte
 
 
 def _stats(path: str) -> Content:
-    with open(path, "rb") as stream:
-        data = stream.read(_MAX_STATS)
+    data = read_bytes(path)
     inputs: Tensors = []
     outputs: Tensors = []
     rows = parse_stats(data, path)
@@ -192,10 +193,12 @@ def _stats(path: str) -> Content:
 def fault_of(path: str, error: FormatError) -> str:
     """"empty", "truncated" or "foreign", by the size and the first bytes."""
     try:
-        with open(path, "rb") as stream:
-            head = stream.read(64)
-            size = os.fstat(stream.fileno()).st_size
-    except OSError:
+        fd, size = open_regular(path)
+        try:
+            head = os.read(fd, 64)
+        finally:
+            os.close(fd)
+    except (FormatError, OSError):
         return "unreadable"
     if not size:
         return "empty"

@@ -11,6 +11,8 @@ from typing import Any, Dict, List, Optional
 from keras_npu_dump import streams
 from keras_npu_dump.collect.problems import ERROR, Problem
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.files.records import MAX_MANIFEST, read_json
+from keras_npu_dump.files.regular import kind_of
 
 SCHEMA = "keras_npu_dump.manifest/1"
 CONFIDENCES = ("exact", "id", "content", "guess")
@@ -168,12 +170,9 @@ class Manifest:
 def load_manifest(path: str) -> Manifest:
     """Reads a manifest.json. Moved folders keep working: dump_path is where the file lies now."""
     try:
-        with open(path, "rb") as stream:
-            document = json.loads(stream.read().decode("utf-8"))
+        document = read_json(path, MAX_MANIFEST)
     except OSError as error:
         raise InputError("cannot read %s: %s" % (path, error.strerror)) from None
-    except ValueError as error:
-        raise FormatError(path, "not JSON: %s" % error) from None
     manifest = Manifest.from_json(document, os.path.abspath(path))
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.basename(os.path.dirname(folder)) == "runs":
@@ -195,7 +194,15 @@ def _text(document: Dict[str, Any]) -> bytes:
 
 
 def write_atomically(path: str, content: bytes) -> None:
-    """Replaces `path` by a file of mode 0600 with `content`, or leaves it as it was."""
+    """Replaces `path` by a file of mode 0600 with `content`, or leaves it as it was.
+
+    Raises:
+      InputError: the folder cannot be written to, or something that is no file has the
+        name: it is not ours to replace.
+    """
+    what = kind_of(path)
+    if what not in (None, "a link to nowhere"):
+        raise InputError("cannot write %s: it is %s" % (path, what))
     folder = os.path.dirname(os.path.abspath(path))
     streams.hold_places()
     try:

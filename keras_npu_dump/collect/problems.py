@@ -2,7 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import NotRegularError
 
 ERROR = "error"
 WARNING = "warning"
@@ -79,6 +83,22 @@ class Problems:
         if count <= self.LIMIT:
             self._found.append(
                 Problem(code, severity or SEVERITY[code], message, hint, path))
+
+    def not_a_file(self, error: FormatError) -> None:
+        """A FIFO, a device, a link to nowhere and so on where a file was expected."""
+        self.add("foreign-file", "%s is not read: %s" % (
+            os.path.basename(error.path), error.reason), path=error.path,
+            hint="nothing of a dump is such an entry: remove it")
+
+    def unusable(self, what: str, error: Exception, path: str,
+                 then: str = "") -> None:
+        """A record that cannot be read. What is no file at all has a code of its own."""
+        if isinstance(error, NotRegularError):
+            self.not_a_file(error)
+            return
+        reason = error.reason if isinstance(error, FormatError) else getattr(
+            error, "strerror", None) or str(error)
+        self.add("unreadable", "cannot read %s %s: %s%s" % (what, path, reason, then), path=path)
 
     def extend(self, problems: Iterable[Problem]) -> None:
         for found in problems:

@@ -19,7 +19,15 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.processes import is_running
-from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.errors import ConfigError, FormatError
+from keras_npu_dump.files.records import (
+    MAX_JOURNAL,
+    MAX_JOURNAL_LINE,
+    MAX_RUN_RECORD,
+    read_json,
+    read_lines,
+)
+from keras_npu_dump.files.regular import NotRegularError, check_regular
 from keras_npu_dump.steps import StepSet
 
 RUN_FILE = "run.json"
@@ -202,42 +210,55 @@ def read_run(folder: str, problems: Problems) -> Optional[Run]:
     path = os.path.join(folder, RUN_FILE)
     document: Dict[str, Any] = {}
     try:
-        with open(path, "rb") as stream:
-            document = json.loads(stream.read().decode("utf-8"))
+        document = read_json(path, MAX_RUN_RECORD)
     except FileNotFoundError:
         if not os.path.exists(os.path.join(folder, JOURNAL_FILE)):
             return None
         problems.add("unreadable", "%s is missing, its journal is used alone" % path)
     except NotADirectoryError:
+        _tell_odd(folder, problems)
         return None
-    except (OSError, ValueError) as error:
-        problems.add("unreadable", "cannot read the run record %s: %s" % (path, error))
+    except (OSError, FormatError) as error:
+        problems.unusable("the run record", error, path)
     if not isinstance(document, dict):
         document = {}
     run_id = str(document.get("run_id") or os.path.basename(folder))
     run = Run(folder, run_id, document, [])
-    run.sections = read_journal(os.path.join(folder, JOURNAL_FILE), run.asked)
+    run.sections = read_journal(os.path.join(folder, JOURNAL_FILE), run.asked, problems)
     return run
 
 
-def read_journal(path: str, asked: Optional[StepSet] = None) -> List[Section]:
+def _tell_odd(folder: str, problems: Problems) -> None:
+    """Among the run folders there may be files; other things are told."""
+    try:
+        check_regular(folder)
+    except NotRegularError as error:
+        problems.not_a_file(error)
+
+
+def read_journal(path: str, asked: Optional[StepSet] = None,
+                 problems: Optional[Problems] = None) -> List[Section]:
     """The sections of a journal in order; an empty list where there is none.
 
-    `asked` are the steps that the run dumps, where they are known.
+    Args:
+      path: of the journal.
+      asked: the steps that the run dumps, where they are known.
+      problems: are told of a journal that cannot be read.
     """
-    try:
-        with open(path, "rb") as stream:
-            lines = stream.read().split(b"\n")
-    except OSError:
-        return []
     sections: Dict[int, Section] = {}
-    for line in lines:
-        try:
-            event = json.loads(line.decode("utf-8"))
-            _apply(sections, event, asked)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            # The torn last line of a killed process, or a line of a later version.
-            continue
+    try:
+        for line in read_lines(path, MAX_JOURNAL, MAX_JOURNAL_LINE):
+            try:
+                event = json.loads(line.decode("utf-8"))
+                _apply(sections, event, asked)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                # The torn last line of a killed process, or a line of a later version.
+                continue
+    except FileNotFoundError:
+        pass
+    except (OSError, FormatError) as error:
+        if problems is not None:
+            problems.unusable("the journal", error, path)
     return [sections[number] for number in sorted(sections)]
 
 

@@ -14,7 +14,7 @@ from keras_npu_dump.collect.folders import DUMP_KINDS, DumpFolder, Names
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.formats.names import classify
-from keras_npu_dump.formats.tree import StepFolder, interpret, numeric_key
+from keras_npu_dump.formats.tree import StepFolder, interpret, not_a_file, numeric_key
 
 _TIME = re.compile(r"[0-9]{12,14}$")
 _MAX_DEPTH = 64
@@ -58,7 +58,7 @@ def scan_tree(path: str, problems: Problems,
         if not _is_step(step, file_names):
             continue
         folder = DumpFolder(folder_path, step, *_session_time(step))
-        names.fill(folder, file_names, sizes)
+        names.fill(folder, file_names, sizes, problems)
         if not folder.names and step.data_index is None:
             continue
         folders.append(folder)
@@ -74,7 +74,7 @@ def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...
     while pending:
         path, below = pending.pop()
         try:
-            folders, listing = _list(path)
+            folders, listing = _list(path, problems)
         except OSError as error:
             problems.add("unreadable", "cannot read the folder %s: %s" % (path, error.strerror),
                          path=path)
@@ -92,14 +92,17 @@ def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...
 Listing = Tuple[List[str], "array.array[int]"]
 
 
-def _list(path: str) -> Tuple[List[str], Listing]:
+def _list(path: str, problems: Problems) -> Tuple[List[str], Listing]:
     """Sub-folders, and the names of regular files in order with their sizes.
 
     Links are left out: other tools link long names to the digits that hold the
-    data. Names and sizes are two plain sequences, not pairs: of objects that the
-    garbage collector looks at there must not be 400,000.
+    data. What is neither file nor folder is told. Names and sizes are two plain
+    sequences, not pairs: of objects that the garbage collector looks at there must
+    not be 400,000.
     """
-    folders, names = [], []
+    folders: List[str] = []
+    names: List[str] = []
+    odd: List[str] = []
     sizes = array.array("Q")
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -109,6 +112,14 @@ def _list(path: str) -> Tuple[List[str], Listing]:
                     names.append(entry.name)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
+                    if "." in entry.name:
+                        odd.append(entry.name)  # it may have the name of a dump file
+                else:
+                    odd.append(entry.name)
+        for name in sorted(odd):
+            error = not_a_file(path, name)
+            if error is not None:
+                problems.not_a_file(error)
         names.sort()
         stat = os.stat
         try:

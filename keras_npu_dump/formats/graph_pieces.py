@@ -21,10 +21,14 @@ class Pieces:
 
     `data` is what is at hand, `base` the position of data[0] in the file
     (approximately, where long lines were left out before it).
+
+    Args:
+      fd: the file, open at its beginning. size: of it, in bytes.
     """
 
-    def __init__(self, fd: int):
+    def __init__(self, fd: int, size: int):
         self.fd = fd
+        self.left = size  # what is appended later is not read: it might never end
         self.data = b""
         self.base = 0
         self.skipping = False  # inside a line that is being left out
@@ -32,7 +36,7 @@ class Pieces:
     def more(self, pos: int) -> bool:
         """Drops data[:pos] and reads on; False at the end of the file."""
         # Doubling keeps an operator larger than a piece linear.
-        chunk = os.read(self.fd, max(_CHUNK, len(self.data) - pos))
+        chunk = self._read(max(_CHUNK, len(self.data) - pos))
         while chunk and self.skipping:
             end = chunk.find(b"\n")
             if end >= 0:
@@ -41,12 +45,17 @@ class Pieces:
                 self.skipping = False
                 break
             self.base += len(chunk)
-            chunk = os.read(self.fd, _CHUNK)
+            chunk = self._read(_CHUNK)
         if not chunk:
             return False
         self.data = self._without_long_lines(self.data[pos:] + chunk)
         self.base += pos
         return True
+
+    def _read(self, count: int) -> bytes:
+        chunk = os.read(self.fd, min(count, self.left))
+        self.left -= len(chunk)
+        return chunk
 
     def _without_long_lines(self, data: bytes) -> bytes:
         parts = []

@@ -21,11 +21,12 @@ from typing import (
 )
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import Path, open_regular, open_text
 from keras_npu_dump.formats import graph_decode, graph_onnx, text
 from keras_npu_dump.formats.graph import Desc, Graph, GraphOp
 from keras_npu_dump.formats.graph_pieces import Pieces
 from keras_npu_dump.formats.graph_source import make_op
-from keras_npu_dump.formats.header import Path, read_exactly
+from keras_npu_dump.formats.header import read_exactly
 
 HEAD_BYTES = 4096
 # Descriptions kept for reuse; a file with more different ones gains nothing.
@@ -61,10 +62,9 @@ def read_head(path: Path, dir_fd: Optional[int] = None) -> GraphHead:
       FormatError: empty, or no graph text; also a name too long for the read.
       OSError: the file cannot be opened or read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    fd, size = open_regular(path, dir_fd)
     try:
         head = os.read(fd, HEAD_BYTES)
-        size = os.fstat(fd).st_size
         # What GE prints, and nothing else, can be told without a pattern.
         if head.startswith(b'graph {\n  name: "'):
             end = head.find(b'"\n', 17)
@@ -178,14 +178,13 @@ def _events(path: Path) -> Iterator[Tuple[str, Any]]:
     """("graph"|"name"|"op"|"node"|"attr"|"input"|"output"|"end"|"whole",
     value) in the order of the file."""
     path_text = os.fspath(path)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd, size = open_text(path)
     try:
-        size = os.fstat(fd).st_size
         if _is_loose(fd, size):
             for graph in _loose(fd, size, path_text):
                 yield "whole", graph
             return
-        yield from _scan(Pieces(fd), path_text)
+        yield from _scan(Pieces(fd, size), path_text)
     finally:
         os.close(fd)
 
@@ -201,11 +200,10 @@ def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
       FormatError, OSError: as `read_graphs`; also for ge_onnx files.
     """
     path_text = os.fspath(path)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd, size = open_text(path)
     try:
-        size = os.fstat(fd).st_size
         if not _is_loose(fd, size):
-            yield from _scan(Pieces(fd), path_text, raw=True)
+            yield from _scan(Pieces(fd, size), path_text, raw=True)
             return
         for name, value in _whole(fd, size, path_text):
             if name == "graph" and isinstance(value, list):

@@ -21,10 +21,9 @@ import os
 from typing import List, Optional, Tuple, Union
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats import looks, wire
 from keras_npu_dump.formats.message import DumpHeader, parse_message
-
-Path = Union[str, "os.PathLike[str]"]
 
 _FIRST_READ = 4096
 # A header holds names and shapes only. The device writer allows 2 GiB; what
@@ -43,11 +42,12 @@ def read_header(path: Path, dir_fd: Optional[int] = None) -> DumpHeader:
 
     Raises:
       FormatError: empty, truncated, or not a dump file; `offset` says where.
+        Also what is no regular file, as for every reader here.
       OSError: the file cannot be opened or read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    fd, size = open_regular(path, dir_fd)
     try:
-        return header_of(fd, os.fstat(fd).st_size, os.fspath(path))
+        return header_of(fd, size, os.fspath(path))
     finally:
         os.close(fd)
 

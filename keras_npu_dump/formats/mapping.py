@@ -12,7 +12,10 @@ import errno
 import os
 from typing import Dict, Iterator, Optional, Tuple
 
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import create, open_regular
 from keras_npu_dump.formats import names
+from keras_npu_dump.sizes import human_bytes
 
 MAPPING = "mapping.csv"
 _MAX_BYTES = 100 << 20  # msaccucmp refuses more, too
@@ -26,6 +29,7 @@ def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
     file. Of several lines for one number the last counts.
 
     Raises:
+      FormatError: mapping.csv is no regular file, or larger than the vendor reads.
       OSError: mapping.csv is there and cannot be read.
     """
     return dict(row for row in _rows(folder, dir_fd) if row is not None)
@@ -38,12 +42,15 @@ def count_skipped(folder) -> int:
 
 def _rows(folder, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
     """(digits, long name) of each line; None for one of another form."""
+    path = os.path.join(os.fspath(folder), MAPPING)
     try:
-        fd = os.open(os.path.join(os.fspath(folder), MAPPING),
-                     os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+        fd, size = open_regular(path, dir_fd)
     except FileNotFoundError:
         return
     with os.fdopen(fd, "rb") as file:
+        if size > _MAX_BYTES:
+            raise FormatError(path, "%s are too much for names of files, at most %s are read"
+                              % (human_bytes(size), human_bytes(_MAX_BYTES)))
         left = _MAX_BYTES
         while left > 0:
             line = file.readline(min(left, 1 << 16))
@@ -83,8 +90,7 @@ def create_dump_file(folder, file_name: str) -> str:
     digits = str(path_hash(os.fsencode(path)))
     path = os.path.join(folder, digits)
     _create(path)
-    fd = os.open(os.path.join(folder, MAPPING),
-                 os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    fd = create(os.path.join(folder, MAPPING), append=True)
     try:
         os.write(fd, b"%s,%s\n" % (digits.encode(), os.fsencode(file_name)))
     finally:
@@ -93,8 +99,7 @@ def create_dump_file(folder, file_name: str) -> str:
 
 
 def _create(path: str) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-                     | os.O_CLOEXEC, 0o600))
+    os.close(create(path))
 
 
 def path_hash(text: bytes) -> int:

@@ -11,7 +11,7 @@ from typing import Optional, Tuple
 
 import numpy as np
 
-from keras_npu_dump.formats.header import Path
+from keras_npu_dump.files.regular import Path, open_regular
 
 _PIECE = 1 << 18
 
@@ -25,9 +25,10 @@ def find_word(path: Path, word: bytes,
     """Position of the first occurrence of `word` in a file, or None.
 
     Raises:
+      FormatError: it is no regular file.
       OSError: the file cannot be opened or read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    fd, _ = open_regular(path, dir_fd)
     try:
         return _find(fd, bytes(word))
     finally:

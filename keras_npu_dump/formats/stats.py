@@ -14,8 +14,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats.header import Path
 from keras_npu_dump.formats.numbers import Statistics, compute_stats
 from keras_npu_dump.formats.tensor_writer import as_value, payload, write_parts
 
@@ -71,16 +71,24 @@ def read_stats(path: Path, dir_fd: Optional[int] = None) -> np.ndarray:
         vendor's words for nothing, a row cut off.
       OSError: the file cannot be opened or read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    return parse_stats(read_bytes(path, dir_fd), path)
+
+
+def read_bytes(path: Path, dir_fd: Optional[int] = None) -> bytes:
+    """The text of a statistics file.
+
+    Raises:
+      FormatError: more than MAX_BYTES, or no regular file.
+      OSError: the file cannot be opened or read.
+    """
+    fd, size = open_regular(path, dir_fd)
     try:
-        size = os.fstat(fd).st_size
         if size > MAX_BYTES:
             raise FormatError(path, "%d bytes are too many for one operator's "
                               "statistics" % size, 0)
-        data = _read_all(fd, size)
+        return _read_all(fd, size)
     finally:
         os.close(fd)
-    return parse_stats(data, path)
 
 
 def _read_all(fd: int, size: int) -> bytes:

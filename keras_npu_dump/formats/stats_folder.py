@@ -14,6 +14,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import open_regular
 from keras_npu_dump.formats.decode import decode, is_decoded, value_dtype
 from keras_npu_dump.formats.dtypes import dtype_name, format_name, numpy_dtype
 from keras_npu_dump.formats.header import Path, header_of, parse_header
@@ -68,11 +69,10 @@ def read_folder_stats(folder: Path, file_names: Sequence[str]) -> FolderStats:
     start = len(_HEADER)
     folder = os.fspath(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    flags = os.O_RDONLY | os.O_CLOEXEC
     try:
         for position, name in enumerate(file_names):
             try:
-                file = os.open(name, flags, dir_fd=fd)
+                file, _ = open_regular(name, fd)
                 try:
                     data = os.read(file, _FIRST_READ)
                 finally:
@@ -139,14 +139,13 @@ def compute_folder_stats(folder: Path,
     memory = bytearray(_WHOLE)
     folder = os.fspath(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    flags = os.O_RDONLY | os.O_CLOEXEC
     try:
         for position, name in enumerate(file_names):
             before = len(table)
             try:
-                file = os.open(name, flags, dir_fd=fd)
+                file, size = open_regular(name, fd)
                 try:
-                    _add_file(table, file, name, memory)
+                    _add_file(table, file, size, name, memory)
                 finally:
                     os.close(file)
             except FormatError as error:
@@ -172,7 +171,7 @@ def compute_folder_stats(folder: Path,
     return FolderStats(rows, np.array(file_of, np.int64), problems)
 
 
-def _add_file(table: List[tuple], fd: int, path: str,
+def _add_file(table: List[tuple], fd: int, file_size: int, path: str,
               memory: bytearray) -> None:
     size = os.readv(fd, [memory])
     # What an earlier file left behind `size` is never reached: a header and
@@ -183,7 +182,7 @@ def _add_file(table: List[tuple], fd: int, path: str,
         header = parse_header(data or b"", size, path)
     if header is None:
         data = None
-        size = os.fstat(fd).st_size
+        size = file_size
         header = header_of(fd, size, path)
     for entry in header.entries:
         kind = entry.kind

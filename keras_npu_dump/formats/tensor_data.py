@@ -8,6 +8,7 @@ from typing import Iterator, List, Optional, Tuple
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import open_regular
 from keras_npu_dump.formats import decode
 from keras_npu_dump.formats.header import Path, header_of, parse_header, read_exactly
 from keras_npu_dump.formats.message import DumpHeader, TensorEntry
@@ -29,9 +30,8 @@ def read_file(path: Path, dir_fd: Optional[int] = None
     Raises:
       FormatError, OSError: as `read_header`.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    fd, size = open_regular(path, dir_fd)
     try:
-        size = os.fstat(fd).st_size
         if size <= _WHOLE:
             # One read for header and data: most dumps are of small tensors.
             data = read_exactly(fd, size, 0)
@@ -71,9 +71,9 @@ def read_array(path: Path, entry: TensorEntry, mmap: bool = False,
       FormatError: the file is shorter than the entry says.
       OSError: the file cannot be opened or read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    fd, size = open_regular(path, dir_fd)
     try:
-        return _array(fd, os.fstat(fd).st_size, path, entry, mmap)
+        return _array(fd, size, path, entry, mmap)
     finally:
         os.close(fd)
 
@@ -85,9 +85,9 @@ def read_bytes(path: Path, entry: TensorEntry,
     Raises:
       FormatError, OSError: as `read_array`.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    fd, size = open_regular(path, dir_fd)
     try:
-        return _bytes(fd, os.fstat(fd).st_size, path, entry.offset,
+        return _bytes(fd, size, path, entry.offset,
                       entry.size if entry.stored else 0)
     finally:
         os.close(fd)
@@ -104,10 +104,9 @@ def iter_blocks(path: Path, entry: TensorEntry,
     Raises:
       FormatError, OSError: as `read_array`.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd, size = open_regular(path)
     try:
-        yield from blocks_of(fd, os.fstat(fd).st_size, path, entry,
-                             block_bytes)
+        yield from blocks_of(fd, size, path, entry, block_bytes)
     finally:
         os.close(fd)
 

@@ -11,6 +11,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from keras_npu_dump.files.regular import create
 from keras_npu_dump.formats import dtypes, wire
 from keras_npu_dump.formats.header import Path
 from keras_npu_dump.formats.message import OriginalOp
@@ -210,10 +211,10 @@ def write_parts(path: Path, parts: Sequence[Any]) -> int:
     """Writes buffers one behind the other into a file of mode 0600.
 
     Raises:
+      FormatError: something that is no file has the name.
       OSError: what could be written is deleted again, as the host does.
     """
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
-                 0o600)
+    fd = create(path)
     try:
         total = 0
         views = [memoryview(part).cast("B") if len(part) else memoryview(b"")

@@ -14,6 +14,8 @@ import os
 import re
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import NotRegularError, kind_of
 from keras_npu_dump.formats import mapping as mapping_file
 from keras_npu_dump.formats import names
 
@@ -111,6 +113,7 @@ def _look(path: str) -> Tuple[List[str], bool]:
     return folders, has_dump
 
 
+_FILE_KINDS = frozenset(("dump", "stats", "overflow", "mapping"))
 _STEP_KINDS = frozenset(("dump", "stats", "overflow", "digits", "mapping"))
 
 
@@ -192,8 +195,12 @@ def numeric_key(name: str) -> Tuple:
                  for index, part in enumerate(_PARTS.split(name)))
 
 
-def list_files(folder) -> List[DumpFile]:
+def list_files(folder, problems: Optional[List[FormatError]] = None) -> List[DumpFile]:
     """The regular files of one folder, in the order of their names.
+
+    What else lies there is left out: `problems`, where it is given, gets one error for
+    each FIFO, device, link to nowhere and so on, and for a mapping.csv that cannot be
+    used. Folders are no problem unless they have the name of a dump file.
 
     Digits are resolved through the folder's mapping.csv. A link to a file of
     the same folder has the kind "link": a tool that renames digits back
@@ -224,14 +231,18 @@ def list_files(folder) -> List[DumpFile]:
                         add(DumpFile(name, info.st_size, None, "link", name))
                         continue
             except OSError:
-                continue  # gone since, or a link to nowhere
+                form = 0  # gone since, or a link to nowhere
             if form != _FILE:
+                if problems is not None:
+                    error = not_a_file(folder, name)
+                    if error is not None:
+                        problems.append(error)
                 continue
             kind, dump = classify(name)
             full_name = name
             if kind == "digits":
                 if mapping is None:
-                    mapping = mapping_file.read_mapping(folder)
+                    mapping = _mapping(folder, problems)
                 full_name = mapping.get(name, name)
                 kind = mapping_file.kind_of(name, mapping)
                 if kind != "digits":
@@ -240,6 +251,26 @@ def list_files(folder) -> List[DumpFile]:
     finally:
         os.close(fd)
     return files
+
+
+def not_a_file(folder: str, name: str) -> Optional[FormatError]:
+    """What an entry of a dump folder is, if it is neither a file nor a level of the tree."""
+    path = os.path.join(folder, name)
+    what = kind_of(path)
+    if what is None or what.endswith("a folder") and names.classify(name) not in _FILE_KINDS:
+        return None
+    return NotRegularError(path, "expected a file, this is %s" % what)
+
+
+def _mapping(folder: str, problems: Optional[List[FormatError]]) -> Dict[str, str]:
+    try:
+        return mapping_file.read_mapping(folder)
+    except NotRegularError:
+        return {}  # told as an entry of the folder
+    except FormatError as error:
+        if problems is not None:
+            problems.append(error)
+        return {}
 
 
 def _leads_here(name: str, fd: int, folder: str) -> bool:

@@ -298,7 +298,8 @@ def test_a_process_of_a_large_job_reads_its_own_device_alone(tmp_path, monkeypat
     from keras_npu_dump.collect import scan
 
     real = scan._list
-    monkeypatch.setattr(scan, "_list", lambda path: listed.append(path) or real(path))
+    monkeypatch.setattr(scan, "_list", lambda path, problems: (
+        listed.append(path) or real(path, problems)))
     manifest = collect(str(tmp_path), run_id="run")
     assert len(manifest.pairs) == 2
     assert not [path for path in listed if "/%s/1/" % TIME in path + "/"]

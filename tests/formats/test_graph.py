@@ -356,7 +356,7 @@ def test_exactly_the_long_lines_are_left_out(path, lines, ended, chunk):
         patch.setattr(graph_pieces, "MAX_LINE", 50)
         patch.setattr(graph_pieces, "_CHUNK", chunk)
         with open(path, "rb") as file:
-            pieces = graph_pieces.Pieces(file.fileno())
+            pieces = graph_pieces.Pieces(file.fileno(), os.path.getsize(path))
             while pieces.more(0):
                 pass
     expected = []

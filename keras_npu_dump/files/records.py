@@ -1,0 +1,86 @@
+"""Reads records: small files that are read whole, up to a limit that is stated here."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Iterator
+
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import Path, check_regular, open_regular
+from keras_npu_dump.sizes import human_bytes
+
+# What capture writes takes a few kilobytes; options may name every operator of a network.
+MAX_RUN_RECORD = 16 << 20
+# Two hundred bytes for each execution that was dumped.
+MAX_JOURNAL = 256 << 20
+MAX_JOURNAL_LINE = 16 << 20
+# Three hundred bytes for each step of each graph on each device.
+MAX_MANIFEST = 64 << 20
+
+
+def read_record(path: Path, limit: int) -> bytes:
+    """All bytes of a regular file.
+
+    Raises:
+      FormatError: it is something else, or has more than `limit` bytes.
+      OSError: it cannot be opened or read.
+    """
+    check_regular(path)
+    fd, size = open_regular(path)
+    with os.fdopen(fd, "rb", 0) as stream:
+        _check_size(path, size, limit)
+        parts = []
+        left = limit + 1  # a file of /proc says 0, and another one may grow
+        while left > 0:
+            part = stream.read(min(left, 1 << 20))
+            if not part:
+                break
+            parts.append(part)
+            left -= len(part)
+    _check_size(path, limit + 1 - left, limit)
+    return b"".join(parts)
+
+
+def read_json(path: Path, limit: int) -> Any:
+    """The JSON document that a file holds.
+
+    Raises:
+      FormatError: as `read_record`; or it is no JSON.
+      OSError: as `read_record`.
+    """
+    try:
+        return json.loads(read_record(path, limit).decode("utf-8"))
+    except FormatError:
+        raise
+    except RecursionError:
+        raise FormatError(path, "not JSON that can be read: nested too deep") from None
+    except ValueError as error:
+        raise FormatError(path, "not JSON: %s" % error) from None
+
+
+def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:
+    """The lines of a regular file, each with its line end, one after the other.
+
+    A line longer than `longest` comes in pieces.
+
+    Raises:
+      FormatError: it is something else, or has more than `limit` bytes.
+      OSError: it cannot be opened or read.
+    """
+    check_regular(path)
+    fd, size = open_regular(path)
+    with os.fdopen(fd, "rb") as stream:
+        _check_size(path, size, limit)
+        left = limit
+        while left > 0:
+            line = stream.readline(min(longest, left))
+            if not line:
+                break
+            left -= len(line)
+            yield line
+
+
+def _check_size(path: Path, size: int, limit: int) -> None:
+    if size > limit:
+        raise FormatError(path, "%s are too much for such a file, at most %s are read" % (
+            human_bytes(size), human_bytes(limit)))

@@ -1,13 +1,13 @@
 """A next dump whose data is there already: what to look at it with."""
 from __future__ import annotations
 
-import shlex
 from typing import List, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.executions import StepView
 from keras_npu_dump.analysis.next_dump import NextDump
 from keras_npu_dump.analysis.series import Series
 from keras_npu_dump.analysis.suspects import Suspect
+from keras_npu_dump.files.quoting import shell_command
 from keras_npu_dump.steps import StepSet
 
 _SHOWN = 3
@@ -26,7 +26,7 @@ def or_look(planned: NextDump, first: Suspect, group: Sequence[Series], path: st
         return planned
     return NextDump(
         why="%s: this dump holds them as tensors, no other one is needed" % planned.why,
-        commands=_commands(planned, first, path, role))
+        commands=_commands(planned, first, path, role), left_out=planned.left_out)
 
 
 def _holds(planned: NextDump, first: Suspect, group: Sequence[Series]) -> bool:
@@ -61,19 +61,25 @@ def _commands(planned: NextDump, first: Suspect, path: str, role: str) -> List[s
     number = next((number for number, step in enumerate(series.steps)
                    if step.data_index == first.step), 0)
     step = series.steps[number]
-    where = ["--step", str(first.step)]
+    step_text = str(first.step)
     if series.ordinal and first.iteration is not None:
         # An earlier graph may have an execution of the same number.
-        where[1] = "%(fit)s:%(epoch)s:%(batch)s" % first.iteration
+        step_text = "%(fit)s:%(epoch)s:%(batch)s" % first.iteration
+    where = _option("--step", step_text)
     if len(series.pair.manifest.training) > 1:
-        where += ["--rank", str(first.rank)]
+        where += _option("--rank", str(first.rank))
     if role != "train":
         where += ["--role", role]
-    commands = [["inspect", path] + where + ["--tensor", tensor] for tensor in
+    commands = [["inspect", path] + where + _option("--tensor", tensor) for tensor in
                 [_tensor(series, number, name) for name in planned.dump_layer[:_SHOWN]]]
     commands.append(["export", step.folders[0], "--to", "npy",
                      "--output", "data_index_%s_npy" % first.step])
-    return ["keras-npu-dump " + " ".join(map(shlex.quote, one)) for one in commands]
+    return ["keras-npu-dump " + shell_command(*one) for one in commands]
+
+
+def _option(name: str, value: str) -> List[str]:
+    """`--tensor=-name` where the value would look like an option."""
+    return ["%s=%s" % (name, value)] if value.startswith("-") else [name, value]
 
 
 def _tensor(series: Series, number: int, name: str) -> str:

@@ -115,6 +115,7 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
     done = 0
     for folder in folders:
         listed = files.list(folder)
+        problems.extend((error.path, error.reason) for error in listed.problems)
         for stats in (True, False):
             chosen = [number for number, csv in enumerate(listed.stats) if csv == stats]
             if not chosen:

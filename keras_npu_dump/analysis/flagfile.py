@@ -1,39 +1,66 @@
-"""The next dump as an absl flagfile, for `keras-npu-dump run --flagfile=next.flags`."""
+"""The next dump as an absl flagfile, for `keras-npu-dump run --flagfile=next.flags`.
+
+What stands in it comes from records and graphs, and is obeyed: every line goes through
+`files.quoting`, and what that refuses is told in `NextDump.left_out`.
+"""
 from __future__ import annotations
 
 import os
 import re
-from typing import Any, Optional
+from typing import Any, List, Optional
 
 from keras_npu_dump.analysis.next_dump import NextDump
 from keras_npu_dump.collect.manifest import write_atomically
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.quoting import UnwritableError, flag_comment, flag_line
 
 NAME = "next.flags"
+_STEPS = re.compile(r"[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*\Z")
+_RANKS = re.compile(r"[0-9]+(,[0-9]+)*\Z")
 _COUNTED = re.compile(r"_next(\d*)$")
 
 
-def flagfile_text(planned: NextDump, dump_path: str, emulated: bool, comment: str) -> str:
+def flagfile_text(planned: NextDump, dump_paths: List[str], emulated: bool, comment: str) -> str:
     """Flags, one a line, as absl reads them; lines with # are comments.
 
     Args:
-      planned: what to dump.
-      dump_path: where to.
+      planned: what to dump; its `left_out` gets what cannot be written.
+      dump_paths: where to; the first that can be written is taken.
       emulated: the run before was on the emulator, and so is this one.
       comment: one line on why.
+
+    Returns:
+      "" where nothing can be written that would be the planned dump.
     """
-    lines = ["# %s" % " ".join(comment.split())]
+    lines = [flag_comment(comment)]
     if emulated:
         lines.append("--emulate")
-    lines += ["--data_dump_path=%s" % dump_path,
-              "--data_dump_step=%s" % planned.dump_step,
-              "--data_dump_mode=all",
-              "--data_dump_data=%s" % planned.dump_data]
+    path = next((line for line in (_tried(planned, "data_dump_path", one)
+                                   for one in dump_paths) if line), None)
+    # Of a manifest that others wrote, what should be a number may be anything.
+    step = str(planned.dump_step)
+    ranks = None if planned.ranks is None else ",".join(map(str, planned.ranks))
+    for name, value, form in (("data_dump_step", step, _STEPS), ("data_dump_ranks", ranks, _RANKS)):
+        if value is not None and not form.match(value):
+            planned.leave_out(name, value, "expected numbers")
+            return ""
+    if path is None:
+        return ""
+    lines += [path, flag_line("data_dump_step", step), "--data_dump_mode=all",
+              flag_line("data_dump_data", planned.dump_data)]
     if planned.dump_layer:
-        lines.append("--data_dump_layer=%s" % " ".join(planned.dump_layer))
-    if planned.ranks is not None:
-        lines.append("--data_dump_ranks=%s" % ",".join(map(str, planned.ranks)))
+        lines.append(flag_line("data_dump_layer", " ".join(planned.dump_layer)))
+    if ranks is not None:
+        lines.append(flag_line("data_dump_ranks", ranks))
     return "\n".join(lines) + "\n"
+
+
+def _tried(planned: NextDump, name: str, value: str) -> Optional[str]:
+    try:
+        return flag_line(name, value)
+    except UnwritableError as error:
+        planned.leave_out(name, value, error.reason)
+        return None
 
 
 def next_path(dump_path: str) -> str:
@@ -54,10 +81,14 @@ def dump_path_of(run_record: Any, dump_path: str) -> str:
     return dump_path
 
 
-def write_flagfile(text: str, path: str) -> Optional[str]:
-    """Writes it, mode 0600, and returns the path; None where the folder is read-only."""
+def write_flagfile(planned: NextDump, path: str) -> None:
+    """Writes `planned.text`, mode 0600, and sets `planned.flagfile`.
+
+    Where it cannot be written, as in a read-only folder, that is told.
+    """
     try:
-        write_atomically(path, text.encode("utf-8"))
-    except InputError:
-        return None
-    return os.path.abspath(path)
+        write_atomically(path, planned.text.encode("utf-8"))
+    except InputError as error:
+        planned.leave_out("flagfile", path, str(error))
+        return
+    planned.flagfile = os.path.abspath(path)

@@ -6,6 +6,7 @@ from typing import Callable, Iterable, Optional
 
 from keras_npu_dump.collect.manifest import Manifest, load_manifest
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.files.regular import what_is_there
 
 Progress = Callable[[str, int, Optional[int]], None]
 # Of a job's folder, what holds no dump data.
@@ -27,8 +28,8 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
     if os.path.isfile(path) and os.path.basename(path) == "manifest.json":
         return load_manifest(path)
     if not os.path.isdir(path):
-        raise InputError("Expected a dump folder. Received: %s%s" % (
-            path, ", which is a file." if os.path.exists(path) else ", which does not exist."))
+        raise InputError("Expected a dump folder. Received: %s, which %s." % (
+            path, what_is_there(path)))
     graphs = tuple(graphs)
     if not graphs:
         written = _written(path)

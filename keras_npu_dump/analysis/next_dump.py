@@ -11,6 +11,7 @@ from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
 from keras_npu_dump.analysis.series import Series
 from keras_npu_dump.analysis.suspects import Suspect
 from keras_npu_dump.collect.body import QUIET_TYPES
+from keras_npu_dump.files.quoting import UnwritableError, layer_name
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.steps import Interval
 
@@ -36,7 +37,10 @@ class NextDump:
       ranks: those that are to dump, None for all.
       estimated_bytes: of all ranks and executions.
       why: one sentence.
-      flagfile: path of the written file, or None. text: what stands in it.
+      flagfile: path of the written file, or None. text: what stands in it, "" where
+        it cannot be written.
+      left_out: what was to be dumped, or to be said, and cannot be written into flags:
+        {"flag", "value", "why"}.
     """
 
     dump_layer: List[str] = dataclasses.field(default_factory=list)
@@ -48,11 +52,17 @@ class NextDump:
     flagfile: Optional[str] = None
     text: str = ""
     commands: List[str] = dataclasses.field(default_factory=list)
+    left_out: List[Dict[str, str]] = dataclasses.field(default_factory=list)
+
+    def leave_out(self, flag: str, value: str, why: str) -> None:
+        self.left_out.append({"flag": flag, "value": value, "why": why})
 
     def to_json(self) -> Dict[str, Any]:
-        """The keys of the schema `keras_npu_dump.triage/1`, in its order."""
-        return {"dump_layer": self.dump_layer, "dump_step": self.dump_step,
-                "estimated_bytes": self.estimated_bytes, "flagfile": self.flagfile}
+        """The keys of the schema `keras_npu_dump.triage/1`, in its order, and `left_out`
+        behind them where something was."""
+        document = {"dump_layer": self.dump_layer, "dump_step": self.dump_step,
+                    "estimated_bytes": self.estimated_bytes, "flagfile": self.flagfile}
+        return dict(document, left_out=self.left_out) if self.left_out else document
 
 
 def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> NextDump:
@@ -86,7 +96,9 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
         for one in related:
             chosen.producers(one.series, one.position)
     if not chosen.positions:
-        return NextDump(why="the operator is not in the graph")
+        return NextDump(left_out=chosen.left_out, why=(
+            "no name of these operators can stand in dump_layer" if chosen.left_out
+            else "the operator is not in the graph"))
     pair = first.series.pair
     names = [first.series.operators.names[one] for one in chosen.positions]
     sizes = _Sizes(pair, first.series)
@@ -97,7 +109,7 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
     total = sum(sizes.of(position) for position in chosen.positions)
     return NextDump(
         dump_layer=names, dump_step=steps, ranks=ranks,
-        estimated_bytes=int(total * copies),
+        estimated_bytes=int(total * copies), left_out=chosen.left_out,
         why="the inputs and outputs of %s%s" % (
             first.op, _and_of(len(related) > 1, len(names) > len(related))))
 
@@ -177,12 +189,21 @@ class _Chosen:
 
     def __init__(self, limit: int):
         self.positions: List[int] = []
+        self.left_out: List[Dict[str, str]] = []
+        self._seen: Set[int] = set()
         self._limit = limit
 
     def add(self, series: Series, position: int) -> None:
-        if (position not in self.positions and len(self.positions) < self._limit
-                and can_dump(series, position)):
+        if (position in self._seen or len(self.positions) >= self._limit
+                or not can_dump(series, position)):
+            return
+        self._seen.add(position)
+        name = series.operators.names[position]
+        why = _unwritable(name)
+        if why is None:
             self.positions.append(position)
+        else:
+            self.left_out.append({"flag": "data_dump_layer", "value": name, "why": why})
 
     def producers(self, series: Series, position: int) -> None:
         for one in makers(series, position):
@@ -203,8 +224,6 @@ class _Chosen:
 def can_dump(series: Series, position: int) -> bool:
     """The operator left files, or its type says that it would."""
     table = series.operators
-    if " " in table.names[position]:
-        return False  # blanks separate the names of dump_layer
     if table.types[position] not in QUIET_TYPES:
         return True
     return any(one.rows_of(position).stop > one.rows_of(position).start
@@ -222,11 +241,21 @@ def makers(series: Series, position: int) -> List[int]:
         if one in seen:
             continue
         seen.add(one)
-        if can_dump(series, one):
+        passes = table.types[one] in SAME_VALUE_TYPES or one in table.bodies
+        if can_dump(series, one) and not (passes and _unwritable(table.names[one])):
             found.append(one)
-        elif table.types[one] in SAME_VALUE_TYPES or one in table.bodies:
+        elif passes:
             pending.extend(source[0] for source in table.sources[one] if source is not None)
     return found
+
+
+def _unwritable(name: str) -> Optional[str]:
+    """Why the name cannot stand in dump_layer, or None."""
+    try:
+        layer_name(name)
+        return None
+    except UnwritableError as error:
+        return error.reason
 
 
 class _Sizes:

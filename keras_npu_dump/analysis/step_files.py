@@ -34,12 +34,14 @@ class StepFiles(NamedTuple):
     Attributes:
       names: as on disk. ops: position of the operator of each.
       stats: True for csv. times: microseconds of each, by the name.
+      problems: what could not be used to tell names.
     """
 
     names: List[str]
     ops: List[int]
     stats: List[bool]
     times: Sequence[int]
+    problems: Sequence[FormatError] = ()
 
 
 class FileNames:
@@ -110,7 +112,8 @@ class FileNames:
         files = StepFiles([], [], [], [])
         unsure = []
         times: List[int] = []
-        listed = [(file, file.dump) for file in list_files(folder)
+        problems: List[FormatError] = []
+        listed = [(file, file.dump) for file in list_files(folder, problems)
                   if file.kind in ("dump", "stats") and file.dump is not None]
         self._meet([name for _, name in listed])
         for file, name in listed:
@@ -121,7 +124,7 @@ class FileNames:
             files.ops.append(known[0])
             files.stats.append(file.kind == "stats")
             times.append(name.timestamp)
-        files = files._replace(times=times)
+        files = files._replace(times=times, problems=problems)
         return self._decide(folder, files, unsure) if unsure else files
 
     def _positions(self, name: DumpName) -> Tuple[int, ...]:

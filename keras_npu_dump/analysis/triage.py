@@ -195,12 +195,12 @@ class _Work:
         what = "nothing found yet" if first is None else "%s (%s) at data_index %s" % (
             first.op, first.reason, first.step)
         planned.text = flagfile.flagfile_text(
-            planned, flagfile.next_path(stated), bool(record is not None and record.emulated),
+            planned, [flagfile.next_path(one) for one in dict.fromkeys(
+                [stated, self.run.dump_path])], bool(record is not None and record.emulated),
             "keras-npu-dump triage: %s, %s" % (what, planned.why))
-        if write:
-            planned.flagfile = flagfile.write_flagfile(
-                planned.text, write if isinstance(write, str)
-                else os.path.join(self.run.dump_path, flagfile.NAME))
+        if write and planned.text:
+            flagfile.write_flagfile(planned, write if isinstance(write, str)
+                                    else os.path.join(self.run.dump_path, flagfile.NAME))
 
     def _checked(self, ranks: List[Any], suspects: List[Suspect],
                  observations: List[Suspect], covered: coverage.Coverage) -> Dict[str, Any]:

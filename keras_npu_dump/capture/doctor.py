@@ -16,9 +16,11 @@ from keras_npu_dump.capture import distributed, doctor_environment, guards, sile
 from keras_npu_dump.capture.doctor_environment import Variable
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.records import read_record
 
 SCHEMA = "keras_npu_dump.doctor/1"
 _IMPORT_SECONDS = 180
+_MAX_VERSION = 1 << 20  # of a file that says CANN's version
 _TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tf-nightly")
 
 
@@ -204,12 +206,12 @@ def _cann() -> Optional[str]:
         folder = os.environ.get(name)
         for file in ("version.cfg", "compiler/version.info", "version.info"):
             try:
-                with open(os.path.join(folder or "", file), encoding="utf-8") as stream:
-                    for line in stream:
-                        key, equals, value = line.partition("=")
-                        if equals and "version" in key.lower():
-                            return value.strip().strip("[]")
-            except (OSError, UnicodeDecodeError):
+                text = read_record(os.path.join(folder or "", file), _MAX_VERSION).decode("utf-8")
+                for line in text.splitlines():
+                    key, equals, value = line.partition("=")
+                    if equals and "version" in key.lower():
+                        return value.strip().strip("[]")
+            except (OSError, ValueError):
                 continue
     return None
 

@@ -12,6 +12,7 @@ import threading
 from typing import Any, Dict, List, Optional, Sequence
 
 from keras_npu_dump import messages, streams
+from keras_npu_dump.files.regular import create
 from keras_npu_dump.steps import StepSet
 
 NEVER = float("inf")
@@ -92,8 +93,7 @@ class Journal:
         """Writes what is waiting. One write of whole lines: a crash leaves at most one torn."""
         if self._descriptor is None:
             streams.hold_places()
-            self._descriptor = os.open(
-                self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._descriptor = create(self.path, append=True)
         while self._pending:
             count = os.write(self._descriptor, self._pending)
             self._torn = self._pending[count - 1:count] != b"\n"

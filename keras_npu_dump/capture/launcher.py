@@ -16,6 +16,7 @@ from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
+from keras_npu_dump.files.regular import what_is_there
 
 
 class Outcome(NamedTuple):
@@ -50,7 +51,7 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     """
     if not os.path.isfile(script):
         raise InputError("SCRIPT: expected a Python file. Received: %r, which %s."
-                         % (script, "is a folder" if os.path.isdir(script) else "does not exist"))
+                         % (script, what_is_there(script)))
     if emulate:
         from keras_npu_dump import emulator
         emulator.install()

@@ -11,6 +11,7 @@ from keras_npu_dump.capture import environment
 from keras_npu_dump.capture.distributed import Cluster
 from keras_npu_dump.capture.paths import relative_to
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.regular import create
 
 SCHEMA = "keras_npu_dump.run/1"
 
@@ -89,7 +90,7 @@ class RunRecord:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         path = os.path.join(self.folder, "run.json")
         streams.hold_places()
-        descriptor = os.open(path + ".part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = create(path + ".part")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(self.fields, file, indent=1)

@@ -15,6 +15,9 @@ import sysconfig
 import warnings
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import open_regular
+
 MODULE = "npu_device"
 # How much is read of the script's own modules: a whole model zoo may lie on the path.
 _MAX_FILES = 500
@@ -219,7 +222,8 @@ def _is_folder(entry: Any) -> bool:
 
 def _read(path: str, most: int) -> bytes:
     try:
-        with open(path, "rb") as file:
+        fd, _ = open_regular(path)
+        with os.fdopen(fd, "rb") as file:
             return file.read(most)
-    except OSError:
+    except (FormatError, OSError):
         return b""

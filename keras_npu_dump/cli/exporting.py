@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from keras_npu_dump.cli.common import print_json
-from keras_npu_dump.errors import FormatError
+from keras_npu_dump.errors import FormatError, InputError
 
 FORMATS = ("npy", "bin", "json", "msaccucmp")
 MAX_LINES = 20
@@ -77,7 +77,7 @@ def _manifest_above(folder: str) -> Any:
             from keras_npu_dump.collect.manifest import load_manifest
             try:
                 return load_manifest(file)
-            except FormatError:
+            except (FormatError, InputError):
                 pass  # another program's
         folder = os.path.dirname(folder)
     return None

@@ -8,7 +8,8 @@ from absl import flags as absl_flags
 from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.cli.script_streams import own_stdout
-from keras_npu_dump.errors import InputError, OutputError
+from keras_npu_dump.errors import FormatError, InputError, OutputError
+from keras_npu_dump.files.records import MAX_FLAG_FILE, read_record
 from keras_npu_dump.report.tables import put
 
 RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
@@ -19,10 +20,28 @@ a dump is missing at the end with --data_dump_strict.
 """ % PROGRAM
 
 
+class _Flags(absl_flags.FlagValues):
+    """Reads flag files as everything else is read: no FIFOs and devices, and not without end."""
+
+    def _get_flag_file_lines(self, filename: Any, parsed_file_stack: Any = None) -> Any:
+        if filename:
+            try:
+                read_record(filename, MAX_FLAG_FILE)
+            except FormatError as error:
+                raise InputError("--flagfile: %s" % error) from None
+            except OSError:
+                pass  # absl says so
+        try:
+            return super()._get_flag_file_lines(filename, parsed_file_stack)
+        except UnicodeDecodeError as error:
+            raise InputError("--flagfile: expected text in %s, as this shell's locale says."
+                             " Received: %s" % (error.encoding, filename)) from None
+
+
 def _run_flags() -> absl_flags.FlagValues:
     """The dump options in a FlagValues of their own: the global one is the script's."""
     from keras_npu_dump.flags import define_flags, switch_flag
-    values = absl_flags.FlagValues()
+    values = _Flags()
     values.set_gnu_getopt(False)
     for name, text in (("emulate", "Run on the CPU or GPU, with the emulator for npu_device."),
                        ("json", "One JSON document on stdout; the script's stdout goes to stderr."),

@@ -15,7 +15,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tupl
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.records import Run
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.files.regular import NotRegularError, check_regular, kind_of
+from keras_npu_dump.files.regular import NotRegularError, check_regular, what_is_there
 from keras_npu_dump.formats.names import GraphName, parse_graph_name
 
 _PID = re.compile(r"pid_(\d+)_deviceid_(\d+)$")
@@ -87,9 +87,8 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[Run], graph
         elif os.path.isdir(one):
             _walk(found, one, "--graphs", problems, prune=one in roots)
         else:
-            what = kind_of(one)
             raise InputError("--graphs: expected a folder, or a graph file. Received: %s, which %s"
-                             % (one, "does not exist" if what is None else "is " + what))
+                             % (one, what_is_there(one)))
     for run in runs:
         for folder, deep, source in _run_folders(run, run.root):
             (_walk if deep else _flat)(found, folder, source, problems)

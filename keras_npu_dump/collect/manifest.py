@@ -12,7 +12,7 @@ from keras_npu_dump import streams
 from keras_npu_dump.collect.problems import ERROR, Problem
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files.records import MAX_MANIFEST, read_json
-from keras_npu_dump.files.regular import kind_of
+from keras_npu_dump.files.regular import check_writable
 
 SCHEMA = "keras_npu_dump.manifest/1"
 CONFIDENCES = ("exact", "id", "content", "guess")
@@ -200,12 +200,10 @@ def write_atomically(path: str, content: bytes) -> None:
       InputError: the folder cannot be written to, or something that is no file has the
         name: it is not ours to replace.
     """
-    what = kind_of(path)
-    if what not in (None, "a link to nowhere"):
-        raise InputError("cannot write %s: it is %s" % (path, what))
     folder = os.path.dirname(os.path.abspath(path))
     streams.hold_places()
     try:
+        check_writable(path)
         # mkstemp makes the file 0600, whatever the umask.
         handle, temporary = tempfile.mkstemp(prefix=".manifest-", suffix=".tmp", dir=folder)
     except OSError as error:

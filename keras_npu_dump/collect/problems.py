@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.quoting import terminal
 from keras_npu_dump.files.regular import NotRegularError
 
 ERROR = "error"
@@ -53,8 +54,8 @@ class Problem:
     path: Optional[str] = None
 
     def __str__(self) -> str:
-        text = "%s: %s [%s]" % (self.severity, self.message, self.code)
-        return text + ("\n  %s" % self.hint if self.hint else "")
+        text = terminal("%s: %s [%s]" % (self.severity, self.message, self.code))
+        return text + ("\n  %s" % terminal(self.hint) if self.hint else "")
 
     def to_json(self) -> Dict[str, Any]:
         return dataclasses.asdict(self)

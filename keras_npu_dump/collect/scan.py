@@ -13,6 +13,7 @@ from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
 from keras_npu_dump.collect.folders import DUMP_KINDS, DumpFolder, Names
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.formats.names import classify
 from keras_npu_dump.formats.tree import StepFolder, interpret, not_a_file, numeric_key
 
@@ -44,8 +45,8 @@ def scan_tree(path: str, problems: Problems,
     """
     root = os.path.abspath(path)
     if not os.path.isdir(root):
-        raise InputError("Expected a folder: the dump path or one below it. Received: %s%s" % (
-            path, ", which is a file." if os.path.exists(root) else ", which does not exist."))
+        raise InputError("Expected a folder: the dump path or one below it. Received: %s, which"
+                         " %s." % (path, what_is_there(root)))
     try:
         os.listdir(root)
     except OSError as error:

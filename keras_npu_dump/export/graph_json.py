@@ -2,11 +2,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export.forms import ExportResult, ProgressCallback
 from keras_npu_dump.export.places import make_private, writing
+from keras_npu_dump.files.regular import (
+    check_regular,
+    check_writable,
+    create,
+    open_regular,
+    what_is_there,
+)
 from keras_npu_dump.formats import graph_json, names
 
 
@@ -59,11 +67,12 @@ def _work(source: str, only_build: bool) -> Iterator[Tuple[str, str]]:
         yield source, base[:-4] if base.endswith(".txt") else base
         return
     if not os.path.isdir(source):
-        raise InputError("Expected a graph file or folder. Received: %s, "
-                         "which does not exist" % source)
+        raise InputError("Expected a graph file or folder. Received: %s, which %s" % (
+            source, what_is_there(source)))
     for folder, folders, files in os.walk(source):
         folders.sort()
-        for file in sorted(files):
+        # A folder of such a name is told, not passed over.
+        for file in sorted(files + folders):
             name = names.parse_graph_name(file)
             if name is None or name.kind != "ge_proto" \
                     or only_build and not name.is_build:
@@ -74,20 +83,26 @@ def _work(source: str, only_build: bool) -> Iterator[Tuple[str, str]]:
 
 def _is_newer(output: str, source: str) -> bool:
     try:
-        return os.stat(output).st_mtime_ns >= os.stat(source).st_mtime_ns
-    except FileNotFoundError:
+        there = os.stat(output)
+        return stat.S_ISREG(there.st_mode) and there.st_mtime_ns >= os.stat(source).st_mtime_ns
+    except OSError:
         return False
 
 
 def _write(path: str, output: str) -> int:
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        check_regular(path)
+        os.close(open_regular(path)[0])
     except OSError as error:
         raise FormatError(path, error.strerror or str(error)) from None
+    try:
+        check_writable(output)
+        check_writable(output + ".part")
+    except FileExistsError as error:
+        raise FormatError(output, "%s: %s" % (output, error.strerror)) from None
     made = make_private(os.path.dirname(output))
     part = output + ".part"
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
-                 0o600)
+    fd = create(part)
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             for piece in graph_json.iter_json(path):

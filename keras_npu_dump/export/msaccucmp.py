@@ -24,9 +24,11 @@ from keras_npu_dump.collect.collecting import collect
 from keras_npu_dump.collect.manifest import Manifest, Pair, Step, load_manifest
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export.places import Archive, Folder, is_archive
+from keras_npu_dump.files.quoting import mapping_line, shell_command, shell_word
 from keras_npu_dump.formats import graph_json
-from keras_npu_dump.formats.mapping import MAPPING, read_mapping
-from keras_npu_dump.formats.names import classify, sanitise
+from keras_npu_dump.formats.mapping import MAPPING
+from keras_npu_dump.formats.names import sanitise
+from keras_npu_dump.formats.tree import list_files
 
 Progress = Callable[[str, int, Optional[int]], None]
 
@@ -43,9 +45,9 @@ toolkit=${ASCEND_TOOLKIT_HOME:-/usr/local/Ascend/ascend-toolkit/latest}
 msaccucmp=${MSACCUCMP:-$toolkit/tools/operator_cmp/compare/msaccucmp.py}
 """
 _COMMAND = """
-mkdir -p "$here/{out}"
-python3 "$msaccucmp" compare -m "$here/{leaf}" -g "$golden" -f "$here/{json}" \\
-    -out "$here/{out}" "$@"
+mkdir -p "$here"/{out}
+python3 "$msaccucmp" compare -m "$here"/{leaf} -g "$golden" -f "$here"/{json} \\
+    -out "$here"/{out} "$@"
 """
 
 
@@ -195,19 +197,20 @@ def _files(manifest: Manifest, steps: List[Step], result: MsaccucmpExport) -> Fi
     for step in steps:
         folder = manifest.absolute(step.path)
         try:
-            names = sorted(os.listdir(folder))
-            mapping = read_mapping(folder)
+            odd: List[FormatError] = []
+            files = list_files(folder, odd)
+            result.problems.extend((error.path, error.reason) for error in odd)
         except OSError as error:
             result.problems.append((folder, error.strerror or str(error)))
             continue
-        for name in names:
+        for file in files:
+            name, full = file.name, file.full_name
             path = os.path.join(folder, name)
-            if os.path.islink(path) or not os.path.isfile(path) or name == MAPPING:
+            if os.path.islink(path) or name == MAPPING:
                 continue
-            full = mapping.get(name, name)
-            if classify(full) != "dump":
+            if file.kind != "dump":
                 result.passed += 1
-            elif not os.path.getsize(path):
+            elif not file.size:
                 result.problems.append((path, "empty: msaccucmp stops at such a file"))
             else:
                 found.append((path, name, full))
@@ -246,15 +249,17 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
         if mapping:
             result.bytes += writer.text(
                 "%s/%s" % (leaf.leaf, MAPPING),
-                "".join("%s,%s\n" % item for item in sorted(mapping.items())))
+                os.fsdecode(b"".join(mapping_line(*item) for item in sorted(mapping.items()))))
             result.written += 1
         result.leaves.append(leaf)
         result.written += leaf.files
         result.bytes += leaf.bytes
         out = "results/" + leaf.leaf
-        script += _COMMAND.format(leaf=leaf.leaf, json=leaf.json, out=out)
-        result.commands.append("python3 msaccucmp.py compare -m %s -g GOLDEN -f %s -out %s" % (
-            leaf.leaf, leaf.json, out))
+        script += _COMMAND.format(leaf=shell_word(leaf.leaf), json=shell_word(leaf.json),
+                                  out=shell_word(out))
+        result.commands.append(shell_command(
+            "python3", "msaccucmp.py", "compare", "-m", leaf.leaf, "-g", "GOLDEN", "-f", leaf.json,
+            "-out", out))
     result.bytes += writer.text("compare.sh", script)
     result.written += 1
 

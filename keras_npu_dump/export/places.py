@@ -11,6 +11,7 @@ import tempfile
 from typing import Iterator, List
 
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.regular import what_is_there
 
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|gz|bz2|xz|zst|7z)$", re.IGNORECASE)
 # Levels of a dump: the time folder with the four below it, and the folder of a process's graphs.
@@ -42,8 +43,8 @@ def _check_folder(target: str) -> None:
     while not os.path.lexists(there):
         there = os.path.dirname(there)
     if not os.path.isdir(there):
-        raise InputError("output: expected a folder. Received: %s, where %s is a file" % (
-            target, there))
+        raise InputError("output: expected a folder. Received: %s, where %s %s" % (
+            target, there, what_is_there(there)))
     if not os.access(there, os.W_OK | os.X_OK):
         raise InputError("output: expected a folder that can be written. Received: %s; you may "
                          "not write to %s" % (target, there))

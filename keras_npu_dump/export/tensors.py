@@ -13,6 +13,7 @@ from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export import places
 from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
 from keras_npu_dump.export.writer import Writer
+from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.formats import tree
 from keras_npu_dump.sizes import plural
 
@@ -73,11 +74,13 @@ def _work(source: str, result: ExportResult
             else file._replace(kind="dump") for file in found]
         return
     if not os.path.isdir(source):
-        raise InputError("Expected a dump file or folder. Received: %s, "
-                         "which does not exist" % source)
+        raise InputError("Expected a dump file or folder. Received: %s, which %s" % (
+            source, what_is_there(source)))
     for step in tree.walk_steps(source):
         try:
-            files = tree.list_files(step.path)
+            odd: List[FormatError] = []
+            files = tree.list_files(step.path, odd)
+            result.problems.extend((error.path, error.reason) for error in odd)
         except OSError as error:
             result.problems.append((step.path, error.strerror or str(error)))
             continue

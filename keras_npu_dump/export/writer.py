@@ -11,6 +11,9 @@ import numpy as np
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
 from keras_npu_dump.export.places import make_private
+from keras_npu_dump.files.quoting import UnwritableError, mapping_line
+from keras_npu_dump.files.records import read_lines
+from keras_npu_dump.files.regular import create
 from keras_npu_dump.formats import decode, ffts, layouts, mapping, overflow, tensor, tree
 
 # Larger tensors are copied in blocks instead of being held.
@@ -192,11 +195,17 @@ class Writer:
         if short in self.mapped:
             return
         self.mapped.add(short)
-        fd = os.open(mapping.MAPPING, os.O_WRONLY | os.O_CREAT | os.O_APPEND
-                     | os.O_CLOEXEC, 0o600, dir_fd=self.target_fd)
         try:
-            os.write(fd, b"%s,%s\n" % (os.fsencode(short),
-                                       os.fsencode(name)))
+            line = mapping_line(short, name)
+            fd = create(mapping.MAPPING, self.target_fd, append=True)
+        except UnwritableError as error:
+            self._output_problem(short, str(error))
+            return
+        except FileExistsError as error:
+            self._output_problem(mapping.MAPPING, str(error.strerror))
+            return
+        try:
+            os.write(fd, line)
         finally:
             os.close(fd)
 
@@ -211,12 +220,17 @@ class Writer:
             # A broken run leaves a file shorter than it should be, so sizes
             # tell what has to be written again.
             self.there = {entry.name: entry.stat(follow_symlinks=False)
-                          .st_size for entry in entries}
+                          .st_size for entry in entries
+                          if entry.is_file(follow_symlinks=False)
+                          or entry.name == mapping.MAPPING}
         if mapping.MAPPING in self.there:
-            with open(os.path.join(self.output, mapping.MAPPING), "rb") as \
-                    lines:
-                self.mapped.update(os.fsdecode(line.partition(b",")[0])
-                                   for line in lines)
+            try:
+                # Not read_mapping: short names of ours are no digits.
+                self.mapped.update(
+                    os.fsdecode(line.partition(b",")[0]) for line in read_lines(
+                        os.path.join(self.output, mapping.MAPPING), mapping.MAX_BYTES, 1 << 16))
+            except FormatError as error:
+                self._output_problem(mapping.MAPPING, error.reason)
 
     def _is_there(self, name: str, size: int) -> bool:
         self._open()
@@ -226,8 +240,11 @@ class Writer:
         return False
 
     def _create(self, name: str) -> int:
-        return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-                       | os.O_CLOEXEC, 0o600, dir_fd=self.target_fd)
+        try:
+            return create(name, self.target_fd)
+        except FileExistsError as error:
+            raise FormatError(os.path.join(self.output, name), "%s in the target: %s" % (
+                name, error.strerror)) from None
 
     def _count(self, size: int) -> None:
         self.result.written += 1
@@ -235,6 +252,9 @@ class Writer:
 
     def _path(self, file: tree.DumpFile) -> str:
         return os.path.join(self.folder, file.name)
+
+    def _output_problem(self, name: str, reason: str) -> None:
+        self.result.problems.append((os.path.join(self.output, name), reason))
 
     def _problem(self, file: tree.DumpFile, reason: str) -> None:
         self.result.problems.append((self._path(file), reason))

@@ -14,6 +14,7 @@ MAX_RUN_RECORD = 16 << 20
 # Two hundred bytes for each execution that was dumped.
 MAX_JOURNAL = 256 << 20
 MAX_JOURNAL_LINE = 16 << 20
+MAX_FLAG_FILE = 16 << 20
 # Three hundred bytes for each step of each graph on each device.
 MAX_MANIFEST = 64 << 20
 
@@ -27,16 +28,18 @@ def read_record(path: Path, limit: int) -> bytes:
     """
     check_regular(path)
     fd, size = open_regular(path)
-    with os.fdopen(fd, "rb", 0) as stream:
+    try:
         _check_size(path, size, limit)
         parts = []
         left = limit + 1  # a file of /proc says 0, and another one may grow
         while left > 0:
-            part = stream.read(min(left, 1 << 20))
+            part = os.read(fd, min(left, max(size + 1, 1 << 16), 1 << 24))
             if not part:
                 break
             parts.append(part)
             left -= len(part)
+    finally:
+        os.close(fd)
     _check_size(path, limit + 1 - left, limit)
     return b"".join(parts)
 

@@ -7,6 +7,7 @@ it is a regular file. `records.py` reads whole ones up to a limit.
 """
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import Optional, Tuple, Union
@@ -19,6 +20,7 @@ Path = Union[str, "os.PathLike[str]"]
 # no open waits, and a read of what is no file gives nothing or an error.
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_TYPE = 0o170000  # of st_mode; stat.S_IFMT costs a call for each of a million files
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
           stat.S_IFBLK: "a block device", stat.S_IFDIR: "a folder"}
 # Text has no holes: larger files are looked at for one, before all of it is read.
@@ -50,9 +52,10 @@ def open_regular(path: Path, dir_fd: Optional[int] = None) -> Tuple[int, int]:
             raise
         raise NotRegularError(path, _reason(what)) from None
     status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
+    mode = status.st_mode
+    if mode & _TYPE != stat.S_IFREG:
         os.close(fd)
-        raise NotRegularError(path, _reason(_name(status.st_mode)))
+        raise NotRegularError(path, _reason(_name(mode)))
     return fd, status.st_size
 
 
@@ -81,9 +84,17 @@ def kind_of(path: Path, dir_fd: Optional[int] = None) -> Optional[str]:
         mode = os.stat(path, dir_fd=dir_fd).st_mode
     except PermissionError:
         return None
-    except OSError:
-        return "a link to nowhere"
+    except OSError as error:
+        return "a link to itself" if error.errno == errno.ELOOP else "a link to nowhere"
     return None if stat.S_ISREG(mode) else "a link to " + _name(mode)
+
+
+def what_is_there(path: Path) -> str:
+    """For messages of what was expected elsewhere: "does not exist", "is a file", "is a FIFO"."""
+    what = kind_of(path)
+    if what is None:
+        return "is a file" if os.path.lexists(path) else "does not exist"
+    return "is " + what
 
 
 def create(path: Path, dir_fd: Optional[int] = None, append: bool = False) -> int:
@@ -96,7 +107,7 @@ def create(path: Path, dir_fd: Optional[int] = None, append: bool = False) -> in
       The descriptor.
 
     Raises:
-      NotRegularError: something else has that name.
+      FileExistsError: something else has that name.
       OSError: the file cannot be made.
     """
     try:
@@ -106,12 +117,23 @@ def create(path: Path, dir_fd: Optional[int] = None, append: bool = False) -> in
         what = kind_of(path, dir_fd)
         if what is None:
             raise
-        raise NotRegularError(path, _taken(what)) from None
+        raise _taken(path, what) from None
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         os.close(fd)
-        raise NotRegularError(path, _taken(_name(mode)))
+        raise _taken(path, _name(mode))
     return fd
+
+
+def check_writable(path: Path) -> None:
+    """For what is written beside `path` and put in its place.
+
+    Raises:
+      FileExistsError: something that is no file has that name: it is not ours to replace.
+    """
+    what = kind_of(path)
+    if what not in (None, "a link to nowhere"):
+        raise _taken(path, str(what))
 
 
 def first_hole(fd: int, size: int) -> Optional[int]:
@@ -153,5 +175,5 @@ def _reason(what: str) -> str:
     return "expected a file, this is %s" % what
 
 
-def _taken(what: str) -> str:
-    return "cannot be written: it is %s" % what
+def _taken(path: Path, what: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, "it is %s, no file to write to" % what, os.fspath(path))

@@ -18,7 +18,7 @@ from keras_npu_dump.formats import names
 from keras_npu_dump.sizes import human_bytes
 
 MAPPING = "mapping.csv"
-_MAX_BYTES = 100 << 20  # msaccucmp refuses more, too
+MAX_BYTES = 100 << 20  # msaccucmp refuses more, too
 _MASK = (1 << 64) - 1
 
 
@@ -48,10 +48,10 @@ def _rows(folder, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
     except FileNotFoundError:
         return
     with os.fdopen(fd, "rb") as file:
-        if size > _MAX_BYTES:
+        if size > MAX_BYTES:
             raise FormatError(path, "%s are too much for names of files, at most %s are read"
-                              % (human_bytes(size), human_bytes(_MAX_BYTES)))
-        left = _MAX_BYTES
+                              % (human_bytes(size), human_bytes(MAX_BYTES)))
+        left = MAX_BYTES
         while left > 0:
             line = file.readline(min(left, 1 << 16))
             if not line:

@@ -211,7 +211,7 @@ def write_parts(path: Path, parts: Sequence[Any]) -> int:
     """Writes buffers one behind the other into a file of mode 0600.
 
     Raises:
-      FormatError: something that is no file has the name.
+      FileExistsError: something that is no file has the name.
       OSError: what could be written is deleted again, as the host does.
     """
     fd = create(path)

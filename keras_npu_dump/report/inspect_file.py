@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.files.regular import open_regular, what_is_there
 from keras_npu_dump.formats import (
     decode,
     dtypes,
@@ -45,8 +46,8 @@ def inspect_file(path: Any) -> Dict[str, Any]:
     """
     path = os.fspath(path)
     if not os.path.isfile(path):
-        raise InputError("Expected a file or folder. Received: %s%s" % (
-            path, "" if os.path.lexists(path) else ", which does not exist"))
+        raise InputError("Expected a file or folder. Received: %s, which %s" % (
+            path, what_is_there(path)))
     name = os.path.basename(path)
     full_name = name
     kind = names.classify(name)
@@ -77,7 +78,8 @@ def inspect_file(path: Any) -> Dict[str, Any]:
 
 
 def _looks_like_graph(path: str) -> bool:
-    with open(path, "rb") as stream:
+    fd, _ = open_regular(path)
+    with os.fdopen(fd, "rb") as stream:
         return looks.looks_like(stream.read(looks.ENOUGH)) == "a graph file"
 
 
@@ -220,7 +222,9 @@ def inspect_folder(path: Any) -> Dict[str, Any]:
     files = size = 0
     for step in tree.walk_steps(path):
         relative = os.path.relpath(step.path, path)
-        found = tree.list_files(step.path)
+        odd: List[FormatError] = []
+        found = tree.list_files(step.path, odd)
+        problems.extend({"path": error.path, "reason": error.reason} for error in odd)
         for kind, read in (("dump", stats_folder.compute_folder_stats),
                            ("stats", stats_folder.read_folder_stats)):
             chosen = [file for file in found if file.kind == kind]

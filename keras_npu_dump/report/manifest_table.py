@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import Any, List
 
+from keras_npu_dump.files.quoting import terminal
 from keras_npu_dump.report.tables import print_text, render_table, tell_text
 from keras_npu_dump.sizes import human_bytes, plural
 
@@ -28,7 +29,7 @@ def manifest_text(manifest: Any, after_training: bool = False) -> str:
         training logs.
     """
     training = [position for positions in manifest.training.values() for position in positions]
-    parts = ["Dump folder: %s" % manifest.dump_path]
+    parts = ["Dump folder: %s" % terminal(manifest.dump_path)]
     for position in training:
         parts.append(_pair_text(manifest, manifest.pairs[position], after_training))
     others = [pair for position, pair in enumerate(manifest.pairs) if position not in training]
@@ -37,7 +38,7 @@ def manifest_text(manifest: Any, after_training: bool = False) -> str:
     if manifest.problems and not after_training:
         parts.append(problems_text(manifest))
     if manifest.path:
-        parts.append("Manifest: %s" % manifest.path)
+        parts.append("Manifest: %s" % terminal(manifest.path))
     return "\n\n".join(parts)
 
 
@@ -70,6 +71,7 @@ def _pair_text(manifest: Any, pair: Any, after_training: bool) -> str:
     ]
     lines += ["    - " + text for text in pair.evidence
               if not (after_training and GREPPED.search(text))]
+    lines = list(map(terminal, lines))
     rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]
     table = render_table(("data_index", "which batch", "files", "size", "dump data"), rows,
                          right=(0, 2, 3))
@@ -86,7 +88,8 @@ def _execution_row(execution: Any) -> List[str]:
     if iteration and iteration.get("fit"):
         which = "fit %d, %s" % (iteration["fit"], which)
     index = "-" if execution.data_index is None else str(execution.data_index)
-    return [index, which, str(execution.files), human_bytes(execution.bytes), execution.path]
+    return [index, which, str(execution.files), human_bytes(execution.bytes),
+            terminal(execution.path)]
 
 
 def _others_text(pairs: List[Any], beside_training: bool) -> str:
@@ -111,8 +114,8 @@ def _others_text(pairs: List[Any], beside_training: bool) -> str:
 def _other_row(pair: Any) -> List[str]:
     indices = sorted({one.data_index for one in pair.steps if one.data_index is not None})
     shown = ", ".join(map(str, indices[:8])) + (", ..." if len(indices) > 8 else "")
-    return [pair.role, ", ".join(pair.model_names) or "-", pair.confidence, shown or "-",
-            human_bytes(sum(one.bytes for one in pair.steps)), pair.graph]
+    return [pair.role, terminal(", ".join(pair.model_names)) or "-", pair.confidence, shown or "-",
+            human_bytes(sum(one.bytes for one in pair.steps)), terminal(pair.graph)]
 
 
 def _indent(text: str) -> str:

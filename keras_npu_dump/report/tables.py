@@ -8,6 +8,7 @@ from typing import Any, List, Sequence
 
 from keras_npu_dump import streams
 from keras_npu_dump.errors import OutputError
+from keras_npu_dump.files.quoting import terminal_lines
 
 
 def render_table(headers: Sequence[str], rows: Sequence[Sequence[str]],
@@ -63,7 +64,8 @@ def print_text(text: str, styles: Any = (), file: Any = None) -> None:
     """Prints text; on a terminal, words that `styles` names are coloured by rich.
 
     Args:
-      text: what is printed, unchanged where there is no terminal or no rich.
+      text: what is printed, unchanged where there is no terminal or no rich, but for
+        what a terminal would obey: names and paths were written by others.
       styles: pairs of (word, rich style).
       file: defaults to stdout.
 
@@ -80,6 +82,7 @@ def tell_text(text: str, styles: Any = ()) -> None:
 
 def styled(text: str, styles: Any, file: Any) -> str:
     """The text as it is printed there: with rich's colours on a terminal."""
+    text = terminal_lines(text)
     if streams.is_terminal(file):
         try:
             from rich.console import Console

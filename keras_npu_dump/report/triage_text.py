@@ -5,6 +5,7 @@ from typing import Any, Dict, List
 
 from keras_npu_dump.analysis.coverage import ranges
 from keras_npu_dump.analysis.suspects import REASONS
+from keras_npu_dump.files.quoting import shell_command, terminal
 from keras_npu_dump.report.tables import print_text
 from keras_npu_dump.sizes import human_bytes, plural
 
@@ -43,7 +44,7 @@ def _headline(result: Any) -> str:
                          + checked["not_seen"])
     first = result.suspects[0]
     return "suspect: it first goes wrong in %s, %s (looked at %s)" % (
-        first.op, _where(first), looked)
+        terminal(first.op), terminal(_where(first)), looked)
 
 
 def _where(one: Any) -> str:
@@ -83,7 +84,7 @@ def _suspect(number: int, one: Any) -> str:
         lines.append("   follows      %s" % (
             "1 operator passes it on" if one.downstream == 1
             else "%d operators pass it on" % one.downstream))
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))
 
 
 def _some(items: List[Any], count: int = _SHOWN) -> str:
@@ -92,19 +93,25 @@ def _some(items: List[Any], count: int = _SHOWN) -> str:
 
 
 def _next(planned: Any) -> str:
+    left_out = ["   left out     %s of %s: %s" % (terminal(one["value"]), one["flag"], one["why"])
+                for one in planned.left_out]
     if planned.dump_step is None:
-        return "\n   ".join(["Next: %s" % (planned.why or "nothing to dump")] + planned.commands)
-    lines = ["Next: %s, about %s" % (planned.why, human_bytes(planned.estimated_bytes)),
+        return "\n".join(["\n   ".join(["Next: %s" % terminal(planned.why or "nothing to dump")]
+                                      + planned.commands)] + left_out)
+    lines = ["Next: %s, about %s" % (terminal(planned.why), human_bytes(planned.estimated_bytes)),
              "   dump_step    %s" % planned.dump_step]
     if planned.dump_layer:
-        lines.append("   dump_layer   %s" % "\n                ".join(planned.dump_layer))
+        lines.append("   dump_layer   %s" % "\n                ".join(
+            map(terminal, planned.dump_layer)))
     else:
         lines.append("   dump_data    %s, all operators" % planned.dump_data)
     if planned.ranks is not None:
         lines.append("   ranks        %s" % ", ".join(map(str, planned.ranks)))
+    lines += left_out
     if planned.flagfile:
-        lines.append("   keras-npu-dump run --flagfile=%s SCRIPT" % planned.flagfile)
-    else:
+        lines.append("   %s SCRIPT" % shell_command(
+            "keras-npu-dump", "run", "--flagfile=" + planned.flagfile))
+    elif planned.text:
         lines.append("   as flags:\n" + planned.text.rstrip())
     return "\n".join(lines)
 
@@ -115,7 +122,7 @@ def _observations(found: List[Any]) -> str:
         lines.append("   %s, %s: %s" % (one.op, _where(one), one.message))
     if len(found) > _SHOWN:
         lines.append("   and %d more" % (len(found) - _SHOWN))
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))
 
 
 def _checked(checked: Dict[str, Any]) -> str:
@@ -127,4 +134,4 @@ def _checked(checked: Dict[str, Any]) -> str:
     if len(checked["unreadable"]) > _SHOWN:
         lines.append("   and %d more files that cannot be read" % (
             len(checked["unreadable"]) - _SHOWN))
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))

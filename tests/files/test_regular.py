@@ -1,0 +1,154 @@
+"""Is only a regular file ever opened, and without waiting?"""
+import os
+import pickle
+import threading
+
+import pytest
+
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files import records, regular
+from keras_npu_dump.formats import graph_reader, header, mapping, search, stats, tensor
+from tests.files import odd
+
+pytestmark = pytest.mark.timeout(20)
+
+
+def opened(path):
+    fd, size = regular.open_regular(path)
+    os.close(fd)
+    return size
+
+
+@pytest.mark.parametrize("kind", odd.NOT_FILES)
+def test_what_is_no_file_is_named_and_not_opened(tmp_path, kind):
+    path = str(tmp_path / "run.json")
+    odd.make(kind, path)
+    before = sorted(os.listdir("/proc/self/fd"))
+    for read in (opened, regular.check_regular, graph_reader.read_head, header.read_header,
+                 lambda one: search.find_word(one, b"x"), stats.read_stats, tensor.read_file,
+                 lambda one: list(graph_reader.read_graphs(one)),
+                 lambda one: records.read_record(one, 100),
+                 lambda one: records.read_json(one, 100),
+                 lambda one: list(records.read_lines(one, 100, 10))):
+        with pytest.raises(regular.NotRegularError) as caught:
+            read(path)
+        assert caught.value.path == path
+        assert regular.kind_of(path) in caught.value.reason or "this is a" in caught.value.reason
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    # Workers hand errors over by pickle.
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), str(caught.value))
+
+
+@pytest.mark.parametrize("kind", odd.NOT_FILES)
+def test_what_is_no_file_is_not_written_to(tmp_path, kind):
+    path = str(tmp_path / "next.flags")
+    odd.make(kind, path)
+    if kind != "nowhere":  # that is made, as everywhere
+        for append in (False, True):
+            with pytest.raises((FileExistsError, IsADirectoryError)):
+                os.close(regular.create(path, append=append))
+        with pytest.raises(FileExistsError):
+            regular.check_writable(path)
+    assert regular.kind_of(path) is not None
+
+
+def test_a_fifo_that_somebody_reads_is_not_written_to(tmp_path):
+    path = str(tmp_path / "out.npy")
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(FileExistsError):
+            regular.create(path)
+        assert os.read(reader, 10) == b""
+    finally:
+        os.close(reader)
+
+
+def test_whoever_waits_at_a_fifo_goes_on_waiting(tmp_path):
+    path = str(tmp_path / "run.json")
+    os.mkfifo(path)
+    through = []
+
+    def wait():
+        with open(path, "wb"):
+            through.append("opened")
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    with pytest.raises(regular.NotRegularError):
+        records.read_record(path, 100)
+    thread.join(0.2)
+    assert through == []
+    os.close(os.open(path, os.O_RDONLY))
+    thread.join(10)
+
+
+def test_files_and_links_to_files_are_read(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"one\ntwo")
+    (tmp_path / "link").symlink_to(path)
+    assert regular.kind_of(str(tmp_path / "link")) is None
+    for name in ("a", "link"):
+        assert opened(str(tmp_path / name)) == 7
+        assert records.read_record(str(tmp_path / name), 7) == b"one\ntwo"
+        assert list(records.read_lines(str(tmp_path / name), 7, 3)) == [b"one", b"\n", b"two"]
+    with pytest.raises(FileNotFoundError):
+        opened(str(tmp_path / "b"))
+    fd = os.open(str(tmp_path), os.O_RDONLY)
+    one, size = regular.open_regular("a", fd)
+    assert (os.read(one, 10), size) == (b"one\ntwo", 7)
+    os.close(one)
+    os.close(fd)
+
+
+def test_created_files_are_private_and_begin_anew_or_go_on(tmp_path):
+    path = str(tmp_path / "a")
+    for append, expected in ((False, b"x"), (True, b"xx"), (False, b"x")):
+        fd = regular.create(path, append=append)
+        os.write(fd, b"x")
+        os.close(fd)
+        with open(path, "rb") as stream:
+            assert stream.read() == expected
+    assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("read", [
+    lambda path: records.read_record(path, 1 << 20), lambda path: records.read_json(path, 1 << 20),
+    lambda path: list(records.read_lines(path, 1 << 20, 100)), stats.read_stats,
+    header.read_header, graph_reader.read_head, lambda path: list(graph_reader.iter_ops(path)),
+    lambda path: mapping.read_mapping(os.path.dirname(path))])
+def test_a_terabyte_is_told_at_once(tmp_path, read):
+    path = str(tmp_path / "mapping.csv")
+    odd.make("terabyte", path)
+    with pytest.raises(FormatError):
+        read(path)
+
+
+def test_a_graph_that_goes_on_for_a_terabyte(tmp_path):
+    path = str(tmp_path / "ge_proto_00000001_graph_1_Build.txt")
+    with open(path, "wb") as stream:
+        stream.write(b'graph {\n  name: "g"\n  op {\n    name: "a"\n  }\n')
+        stream.truncate(odd.TERABYTE)
+    assert graph_reader.read_head(path).name == "g"
+    with pytest.raises(FormatError):
+        list(graph_reader.iter_ops(path))
+
+
+def test_files_without_a_size_are_read_up_to_the_limit():
+    assert records.read_record("/proc/self/status", 1 << 20).startswith(b"Name:")
+    with pytest.raises(FormatError):
+        records.read_record("/proc/self/status", 10)
+    # Reading this one would wait for the next message of the kernel.
+    if os.path.exists("/proc/kmsg"):
+        with pytest.raises((OSError, FormatError)):
+            records.read_record("/proc/kmsg", 1 << 26)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 100000])
+def test_what_is_no_json_is_told(tmp_path, text):
+    path = str(tmp_path / "run.json")
+    with open(path, "wb") as stream:
+        stream.write(text)
+    with pytest.raises(FormatError):
+        records.read_json(path, 1 << 20)

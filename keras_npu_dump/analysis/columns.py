@@ -14,8 +14,7 @@ import numpy as np
 
 from keras_npu_dump.analysis.csv_columns import parse_bodies
 from keras_npu_dump.analysis.step_files import FileNames
-from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import open_regular
+from keras_npu_dump.files.regular import READ
 from keras_npu_dump.formats import dtypes, stats_folder
 from keras_npu_dump.formats.stats import HEADER
 
@@ -211,17 +210,18 @@ def _read_csv(folder: str, names: List[str], problems: List[Tuple[str, str]]) ->
     """Statistics files: all texts of a folder at once; what is odd one by one."""
     texts, owners, odd = [], [], []
     start = len(_HEADER)
-    read, close = os.read, os.close
+    read, close, openat = os.read, os.close, os.open
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for number, name in enumerate(names):
             try:
-                file, _ = open_regular(name, fd)
+                # The listing has told that it is a file, so that its kind is not asked again.
+                file = openat(name, READ, dir_fd=fd)
                 try:
                     data = read(file, _FIRST_READ)
                 finally:
                     close(file)
-            except (FormatError, OSError):
+            except OSError:
                 odd.append(number)  # the slow reader says why
                 continue
             if data.startswith(_HEADER) and data[-1:] == b"\n" and len(data) < _FIRST_READ:

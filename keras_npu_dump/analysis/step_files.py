@@ -9,7 +9,7 @@ from keras_npu_dump.analysis.operators import Operators
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.header import read_header
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
-from keras_npu_dump.formats.tree import list_files
+from keras_npu_dump.formats.tree import list_files, not_a_file
 
 # The time in a name, the only part of it that differs from step to step.
 _STAMP = re.compile(r"\.([0-9]{16})(?=\.csv(?:\0|\Z)|\0|\Z)")
@@ -34,7 +34,7 @@ class StepFiles(NamedTuple):
     Attributes:
       names: as on disk. ops: position of the operator of each.
       stats: True for csv. times: microseconds of each, by the name.
-      problems: what could not be used to tell names.
+      problems: what is no file, or could not be used to tell names.
     """
 
     names: List[str]
@@ -42,6 +42,21 @@ class StepFiles(NamedTuple):
     stats: List[bool]
     times: Sequence[int]
     problems: Sequence[FormatError] = ()
+
+
+def _files_of(folder: str) -> Tuple[List[str], List[FormatError]]:
+    """Names of the files, in order, and what was to be one and is none."""
+    names: List[str] = []
+    odd: List[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                (names if entry.is_file() else odd).append(entry.name)
+            except OSError:
+                odd.append(entry.name)  # a link that leads nowhere
+    names.sort()
+    problems = [error for error in (not_a_file(folder, name) for name in sorted(odd)) if error]
+    return names, problems
 
 
 class FileNames:
@@ -64,9 +79,12 @@ class FileNames:
         Raises:
           OSError: the folder cannot be read.
         """
-        listing = sorted(os.listdir(folder))
+        listing, problems = _files_of(folder)
         if any(name.isdigit() for name in listing) or "mapping.csv" in listing:
             return self._slowly(folder)
+        return self._quickly(folder, listing)._replace(problems=problems)
+
+    def _quickly(self, folder: str, listing: List[str]) -> StepFiles:
         joined = "\0".join(listing)
         stamps = _STAMP.findall(joined)
         stems = _STAMP.sub(".", joined).split("\0") if len(stamps) == len(listing) else None

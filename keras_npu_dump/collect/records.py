@@ -27,7 +27,7 @@ from keras_npu_dump.files.records import (
     read_json,
     read_lines,
 )
-from keras_npu_dump.files.regular import NotRegularError, check_regular
+from keras_npu_dump.files.regular import NotRegularError, kind_of
 from keras_npu_dump.steps import StepSet
 
 RUN_FILE = "run.json"
@@ -207,6 +207,10 @@ def read_runs(dump_path: str, problems: Problems) -> List[Run]:
 
 def read_run(folder: str, problems: Problems) -> Optional[Run]:
     """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record."""
+    what = kind_of(folder)
+    if what is not None and not what.endswith("a folder"):
+        problems.not_a_file(NotRegularError(folder, "expected a run folder, this is %s" % what))
+        return None
     path = os.path.join(folder, RUN_FILE)
     document: Dict[str, Any] = {}
     try:
@@ -216,7 +220,6 @@ def read_run(folder: str, problems: Problems) -> Optional[Run]:
             return None
         problems.add("unreadable", "%s is missing, its journal is used alone" % path)
     except NotADirectoryError:
-        _tell_odd(folder, problems)
         return None
     except (OSError, FormatError) as error:
         problems.unusable("the run record", error, path)
@@ -226,14 +229,6 @@ def read_run(folder: str, problems: Problems) -> Optional[Run]:
     run = Run(folder, run_id, document, [])
     run.sections = read_journal(os.path.join(folder, JOURNAL_FILE), run.asked, problems)
     return run
-
-
-def _tell_odd(folder: str, problems: Problems) -> None:
-    """Among the run folders there may be files; other things are told."""
-    try:
-        check_regular(folder)
-    except NotRegularError as error:
-        problems.not_a_file(error)
 
 
 def read_journal(path: str, asked: Optional[StepSet] = None,

@@ -17,7 +17,8 @@ from keras_npu_dump.formats import mapping
 HOSTILE = [
     "a\n--flagfile=/etc/passwd", "a\rtrain.py", "a\r\nb", "a\x0bb", "a\x85b", "a\u2028b", "\x1b[2J",
     "a\x9bb", "a\u202eb", "a\u2066b", "\udc80", "\ud800", "a\x7f", "a\ufeffb", "a\x00b"]
-PLAIN = ["net/dense/MatMul", "für/日本", "a'b", 'a"b', "$(touch x)", "`touch x`", "a;b", "#a", "//a",
+PLAIN = ["net/dense/MatMul", "für/日本",
+         "a'b", 'a"b', "$(touch x)", "`touch x`", "a;b", "#a", "//a",
          "--flagfile=x", "-", "a\\", "a%sb", "{a}", "=1+1", "~/a", "a,b", "a|b", "[bold]a[/bold]",
          "a*?[b]"]
 
@@ -118,8 +119,8 @@ class Seen(html.parser.HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("text", ["<script>x</script>", "\" onload=\"x", "' onload='x", "&lt;", "a\x00",
-                                  "\udc80", "\u202e", "a\nb"])
+@pytest.mark.parametrize("text", ["<script>x</script>", "\" onload=\"x", "' onload='x", "&lt;",
+                                  "a\x00", "\udc80", "\u202e", "a\nb"])
 def test_html_shows_text_and_nothing_else(text):
     seen = Seen()
     seen.feed('<p title="%s">%s</p>' % ((quoting.html_text(text),) * 2))

@@ -9,6 +9,7 @@ from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.process import Capture, of_this_process
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
+from keras_npu_dump.files.quoting import shell_word
 
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
@@ -199,7 +200,7 @@ def _swap_text(fields: List[str], wanted: Dict[str, Any], held: Dict[str, Any], 
         "or leave the script as it is and start it with `keras-npu-dump run %s`."
         % ("; ".join("%s is %r, %r was asked for" % (
             name, held[name], device.option_text(wanted.get(name))) for name in fields),
-           line, os.path.basename(sys.argv[0]) or "train.py"))
+           line, shell_word(os.path.basename(sys.argv[0]) or "train.py")))
 
 
 def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> None:

@@ -8,6 +8,7 @@ import time
 from typing import Dict
 
 from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.errors import ConfigError
 
 # What a later reader of a run must know to explain what it finds.
 RECORDED = (
@@ -36,7 +37,11 @@ def process_start() -> float:
 
 
 def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
-    """Asks GE for the executed graphs, where the user has not said otherwise."""
+    """Asks GE for the executed graphs, where the user has not said otherwise.
+
+    Raises:
+      ConfigError: their folder cannot be made.
+    """
     if not config.graph:
         return
     graphs = os.path.abspath(config.graph_path or os.path.join(dump_path, "graphs"))
@@ -44,7 +49,11 @@ def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
                         ("DUMP_GRAPH_LEVEL", config.graph_level)):
         os.environ.setdefault(name, value)
     if os.environ["DUMP_GRAPH_PATH"] == graphs:
-        os.makedirs(graphs, mode=0o700, exist_ok=True)
+        try:
+            os.makedirs(graphs, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise ConfigError("graph_path: expected a folder, or a place where one can be made."
+                              " Received: %r (%s)." % (graphs, error.strerror)) from None
 
 
 def graph_folder() -> str:

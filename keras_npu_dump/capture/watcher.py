@@ -12,6 +12,7 @@ from typing import Any, Callable, List, NamedTuple, Optional
 from keras_npu_dump import messages
 from keras_npu_dump.capture import guards
 from keras_npu_dump.errors import DumpError
+from keras_npu_dump.files.quoting import shell_word
 from keras_npu_dump.formats import names, tree
 from keras_npu_dump.sizes import human_bytes
 from keras_npu_dump.steps import StepSet
@@ -179,7 +180,8 @@ class Watcher(threading.Thread):
             " wrong."
             % (wanted.data_index,
                "" if wanted.graph_name is None else " of " + wanted.graph_name,
-               wanted.dump_path, PATIENCE, MORE_EXECUTIONS, wanted.dump_path))
+               wanted.dump_path, PATIENCE, MORE_EXECUTIONS,
+               shell_word(wanted.dump_path)))
 
     def _trouble(self, message: str) -> None:
         if self._fail is None:

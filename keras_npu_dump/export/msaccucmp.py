@@ -18,7 +18,7 @@ import dataclasses
 import os
 import re
 import tempfile
-from typing import Callable, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
 
 from keras_npu_dump.collect.collecting import collect
 from keras_npu_dump.collect.manifest import Manifest, Pair, Step, load_manifest
@@ -34,6 +34,7 @@ Progress = Callable[[str, int, Optional[int]], None]
 
 # What the comparator's patterns accept in a path (reg_manager.py).
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_./:=\\-]+$")
+_MAX_PART = 200
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+$")
 _SCRIPT = """#!/usr/bin/env bash
 # Compares each step with golden data: bash compare.sh GOLDEN_NPY_FOLDER [options of msaccucmp]
@@ -165,7 +166,7 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
             executions.setdefault((step.data_index, loads[key]), []).append(step)
         base = _base(pair, folders)
         for (data_index, load), steps in sorted(executions.items(), key=_by_index):
-            name = "all" if data_index is None else str(data_index)
+            name = "all" if data_index is None else _plain(data_index)
             leaf = Leaf("%s/%s%s" % (base, name, "_load%d" % load if load else ""),
                         base + "/graph.json", pair.graph, pair.rank, data_index,
                         steps[0].iteration, 0, 0)
@@ -178,10 +179,16 @@ def _by_index(item: Tuple) -> Tuple:
     return (-1 if data_index is None else data_index, load)
 
 
+def _plain(value: Any) -> str:
+    """A part of a path and of a command, of a manifest that may say anything."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", str(value))[:_MAX_PART]
+
+
 def _base(pair: Pair, folders: set) -> str:
-    who = "rank%d" % pair.rank if pair.rank is not None else "device%s" % pair.device
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", sanitise(pair.model_names[0] if pair.model_names
-                                                   else os.path.basename(pair.graph)))
+    who = ("rank%s" % _plain(pair.rank) if pair.rank is not None
+           else "device%s" % _plain(pair.device))
+    name = _plain(sanitise(pair.model_names[0] if pair.model_names
+                           else os.path.basename(pair.graph)))
     base, number = "%s/%s" % (who, name), 1
     while base in folders:
         # The same graph in another launch, or built again.

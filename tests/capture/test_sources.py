@@ -2,6 +2,7 @@
 import pytest
 
 from keras_npu_dump.capture import sources
+from tests.files import odd
 
 
 def write(folder, **files):
@@ -71,3 +72,17 @@ def test_an_environment_beside_the_script_is_not_read(tmp_path):
 
 def test_a_script_that_cannot_be_read_imports_nothing(tmp_path):
     assert sources.find_import(str(tmp_path / "train.py")) is None
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["FIFO", "zero", "socket", "nowhere", "loop", "folder"])
+def test_modules_that_are_no_files_are_not_read(tmp_path, kind):
+    script = tmp_path / "train.py"
+    script.write_text("import one, other, third\n")
+    (tmp_path / "third.py").write_text("import npu_device\n")
+    odd.make(kind, tmp_path / "one.py")
+    (tmp_path / "other").mkdir()
+    odd.make(kind, tmp_path / "other" / "__init__.py")
+    assert sources.find_import(str(script)) == (str(tmp_path / "third.py"), 1)
+    odd.make(kind, tmp_path / "odd.py")
+    assert sources.find_import(str(tmp_path / "odd.py")) is None

@@ -9,7 +9,7 @@ from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import NotRegularError, open_regular
 from keras_npu_dump.formats.dtypes import dtype_name
-from keras_npu_dump.formats.header import read_header
+from keras_npu_dump.formats.header import MAX_FILE, read_header
 from keras_npu_dump.formats.stats import parse_stats, read_bytes
 
 # Files of one unit that are opened to compare its shapes with a graph's.
@@ -202,6 +202,8 @@ def fault_of(path: str, error: FormatError) -> str:
         return "unreadable"
     if not size:
         return "empty"
+    if size > MAX_FILE:
+        return "foreign"
     if head.startswith(b"Input/Output,"[:len(head)]):
         return "truncated"
     length = int.from_bytes(head[:8], "little")

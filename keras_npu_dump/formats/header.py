@@ -24,11 +24,14 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats import looks, wire
 from keras_npu_dump.formats.message import DumpHeader, parse_message
+from keras_npu_dump.sizes import human_bytes
 
 _FIRST_READ = 4096
 # A header holds names and shapes only. The device writer allows 2 GiB; what
 # is larger than this has never been seen and is not worth believing.
 MAX_HEADER = 64 << 20
+# Larger than the memory of any device, and so than any of its tensors.
+MAX_FILE = 1 << 38
 _FIRST_TAGS = (0x0A, 0x10, 0x1A, 0x22, 0x2A, 0x32)
 _MAX_MESSAGE = 1 << 31  # protobuf's own limit
 
@@ -54,6 +57,9 @@ def read_header(path: Path, dir_fd: Optional[int] = None) -> DumpHeader:
 
 def header_of(fd: int, size: int, path: Path) -> DumpHeader:
     """`read_header` of an open file of `size` bytes."""
+    if size > MAX_FILE:
+        raise FormatError(path, "not a dump file: %s are more than any device has" % (
+            human_bytes(size)), 0)
     head = os.pread(fd, _FIRST_READ, 0)
     if len(head) >= 8:
         length, = wire.LENGTH.unpack_from(head)

@@ -267,9 +267,10 @@ def _mapping(folder: str, problems: Optional[List[FormatError]]) -> Dict[str, st
         return mapping_file.read_mapping(folder)
     except NotRegularError:
         return {}  # told as an entry of the folder
-    except FormatError as error:
+    except (FormatError, OSError) as error:
         if problems is not None:
-            problems.append(error)
+            problems.append(error if isinstance(error, FormatError) else FormatError(
+                os.path.join(folder, mapping_file.MAPPING), error.strerror or str(error)))
         return {}
 
 

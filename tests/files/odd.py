@@ -1,6 +1,7 @@
 """What may stand where a file was expected."""
 import os
 import socket
+import stat
 
 TERABYTE = 1 << 40
 
@@ -25,6 +26,10 @@ def a_socket(path):
 
 def endless(path):
     os.symlink("/dev/zero", path)
+
+
+def block_device(path):
+    os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(240, 200))
 
 
 def full(path):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.cli import main
+from keras_npu_dump.formats.header import read_header
 from tests.analysis.synthetic import GRAPH, Job, op
 from tests.files import odd
 
@@ -90,6 +91,31 @@ def test_collect_answers_as_without_it_and_tells_it(tree, capsys, place, kind):
     assert {one["code"] for one in before if one not in problems} <= {"unreadable"}
 
 
+@pytest.mark.parametrize("place", ["run", "journal", "graph", "mapping"])
+def test_a_file_that_gives_errors_is_one_more_problem(tree, capsys, place):
+    """As on a broken disk: it opens, has no size, and every read fails."""
+    folder, at = tree
+    path = at(place)
+    if place == "mapping":  # of a folder without digits nobody asks for it
+        with open(at("digits"), "wb") as stream:
+            stream.write(b"x" * 100)
+    if os.path.lexists(path):
+        os.unlink(path)
+    commands = [["inspect", folder, "--json"], ["triage", folder, "--flagfile", "flags"]]
+    expected, answer, before = collected(capsys, folder)
+    statuses = [run(capsys, *command)[0] for command in commands]
+    os.symlink("/proc/self/mem", path)
+    status, again, problems = collected(capsys, folder)
+    assert status == expected
+    if place == "graph":  # a graph file it is, of which nothing is known
+        again["graphs"] = [one for one in again["graphs"] if not path.endswith(one["file"])]
+    assert again == answer
+    new = told(problems, before)
+    assert [one["code"] for one in new] == ["unreadable"] and os.path.basename(path) in new[0][
+        "message"]
+    assert [run(capsys, *command)[0] for command in commands] == statuses
+
+
 @pytest.mark.parametrize("kind", ["FIFO", "zero", "socket", "nowhere", "folder"])
 @pytest.mark.parametrize("place", ["run", "journal", "manifest", "graph", "dump", "mapping", "top"])
 def test_the_other_commands_go_on(tree, capsys, place, kind):
@@ -122,6 +148,22 @@ def test_the_other_commands_go_on(tree, capsys, place, kind):
         assert document == expected
         # Not every command reads everything; one entry is told once at most.
         assert len([one for one in problems if one not in known]) <= 1
+
+
+def test_a_dump_file_that_goes_on_for_a_terabyte(tree, capsys):
+    folder, at = tree
+    path = at("dump")
+    made = next(one for one in os.listdir(os.path.dirname(path)) if one.startswith("Relu"))
+    os.rename(os.path.join(os.path.dirname(path), made), path)
+    assert read_header(path).inputs
+    with open(path, "r+b") as stream:
+        stream.truncate(odd.TERABYTE)
+    _, _, problems = collected(capsys, folder)
+    assert ("foreign-file", os.path.relpath(path, str(folder))) in [
+        (one["code"], one["path"]) for one in problems]
+    for command in (["inspect", path], ["triage", folder],
+                    ["export", folder, "--to", "npy", "--output", "npy"]):
+        assert run(capsys, *command)[0] in (0, 1, 2)
 
 
 @pytest.mark.parametrize("place", [one for one in PLACES if one != "other-run"])

@@ -40,6 +40,19 @@ def test_what_is_no_file_is_named_and_not_opened(tmp_path, kind):
     assert (type(again), str(again)) == (type(caught.value), str(caught.value))
 
 
+def test_a_block_device(tmp_path):
+    path = str(tmp_path / "run.json")
+    try:
+        odd.block_device(path)
+    except PermissionError:
+        pytest.skip("this user may make no devices")
+    for read in (opened, lambda one: records.read_record(one, 100)):
+        with pytest.raises(regular.NotRegularError, match="a block device"):
+            read(path)
+    with pytest.raises(FileExistsError):
+        regular.create(path)
+
+
 @pytest.mark.parametrize("kind", odd.NOT_FILES)
 def test_what_is_no_file_is_not_written_to(tmp_path, kind):
     path = str(tmp_path / "next.flags")

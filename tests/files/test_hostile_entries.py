@@ -111,8 +111,8 @@ def test_a_file_that_gives_errors_is_one_more_problem(tree, capsys, place):
         again["graphs"] = [one for one in again["graphs"] if not path.endswith(one["file"])]
     assert again == answer
     new = told(problems, before)
-    assert [one["code"] for one in new] == ["unreadable"] and os.path.basename(path) in new[0][
-        "message"]
+    assert [one["code"] for one in new] == ["unreadable"] and os.path.basename(path) in (
+        new[0]["message"] + str(new[0]["path"]))
     assert [run(capsys, *command)[0] for command in commands] == statuses
 
 

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from keras_npu_dump import streams
+from keras_npu_dump.files.quoting import terminal_lines
 
 _LOGGER = python_logging.getLogger("keras_npu_dump")
 
@@ -35,7 +36,8 @@ class _Handler(python_logging.Handler):
     """To stderr, whatever that is by now; what cannot be written is lost."""
 
     def emit(self, record: python_logging.LogRecord) -> None:
-        streams.say(self.format(record))
+        # Names and paths in it were written by others.
+        streams.say(terminal_lines(self.format(record)))
 
 
 class _Formatter(python_logging.Formatter):

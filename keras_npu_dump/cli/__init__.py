@@ -11,6 +11,7 @@ from keras_npu_dump import __version__, streams
 from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, triaging
 from keras_npu_dump.cli.common import PROGRAM, Parser
 from keras_npu_dump.errors import DumpError, InputError, OutputError
+from keras_npu_dump.files.quoting import terminal_lines
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -26,7 +27,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     except DumpError as error:
         if isinstance(error, OutputError) and error.reader_gone:
             return 1  # there is nobody to tell
-        streams.say("%s: %s" % (PROGRAM, error))
+        streams.say(terminal_lines("%s: %s" % (PROGRAM, error)))
         return 2
     except KeyboardInterrupt:
         streams.say("%s: interrupted" % PROGRAM)

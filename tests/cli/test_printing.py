@@ -45,6 +45,11 @@ def test_what_stdout_can_say_is_left_as_it_is(monkeypatch):
         assert raw.buffer.getvalue() == b"a\\udc9b\n"
 
 
+def test_no_error_commands_the_terminal(tmp_path, capfd):
+    assert main(["collect", str(tmp_path / "a\x1b[2J\u202e")]) == 2
+    assert "a\\x1b[2J\\u202e" in capfd.readouterr().err
+
+
 def test_nothing_that_is_printed_commands_the_terminal():
     stream = io.StringIO()
     print_text("a\x1b[2Jb\x9b1m\u202ec\rd\n\te", file=stream)

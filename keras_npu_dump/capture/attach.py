@@ -6,7 +6,7 @@ from typing import Any, Dict, FrozenSet, List, Optional
 from keras_npu_dump import messages
 from keras_npu_dump.capture import device, distributed, environment, guards
 from keras_npu_dump.capture.paths import prepare_dump_path
-from keras_npu_dump.capture.process import Capture, of_this_process
+from keras_npu_dump.capture.process import Capture, existing_of_this_process, of_this_process
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 from keras_npu_dump.files.quoting import shell_word
@@ -22,7 +22,13 @@ _ADOPTED = ("dump_path", "dump_step", "dump_mode", "dump_data", "dump_layer", "d
 
 
 def current() -> Optional[Capture]:
+    """The capture; in a forked child that of its parent, until it asks for one of its own."""
     return _current
+
+
+def current_here() -> Optional[Capture]:
+    """The capture of this very process; None in a forked child that has not asked for one."""
+    return None if _current is None else existing_of_this_process(_current)
 
 
 def of_run() -> Optional[Capture]:

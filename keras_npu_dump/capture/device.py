@@ -4,6 +4,7 @@ Whether it is the vendor's npu_device or the emulator makes no difference here:
 it is found through `sys.modules` or import, and both keep the same names
 (npu_device.py and configs/ of the TensorFlow adapter for TF 2.x).
 """
+import contextlib
 import importlib
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional
@@ -70,6 +71,15 @@ def handle(module: Any) -> Any:
     for one in (getattr(inner, "_npu_device_instances", None) or {}).values():
         return one
     return None
+
+
+def close(module: Any) -> None:
+    """Closes the device, which sends its last files; by its own exit handler otherwise."""
+    inner = sys.modules.get(module.__name__ + ".npu_device")
+    closing = getattr(inner, "close", None)
+    if callable(closing):
+        with contextlib.suppress(Exception):  # it prints no more than in an exit handler
+            closing()
 
 
 def option_text(value: Any) -> Optional[str]:

@@ -20,6 +20,10 @@ RECORDED = (
 )
 
 
+# Who has set DUMP_GRAPH_PATH, and to what: children inherit it, and GE reads it nowhere else.
+_SET_BY = "KERAS_NPU_DUMP_GRAPH_PATH_SET_BY"
+
+
 def recorded_environment() -> Dict[str, str]:
     return {name: os.environ[name] for name in RECORDED if name in os.environ}
 
@@ -36,6 +40,17 @@ def process_start() -> float:
         return time.time() - 3600.0
 
 
+def _forget_other_process() -> None:
+    """Takes out what another process of ours has set, whose child this one is.
+
+    Where a script under `run` starts another `run`, the first one's folder is not the user's
+    word, and graphs of the second must not go there.
+    """
+    process, _, path = os.environ.get(_SET_BY, "").partition(":")
+    if process and process != str(os.getpid()) and os.environ.get("DUMP_GRAPH_PATH") == path:
+        del os.environ["DUMP_GRAPH_PATH"], os.environ[_SET_BY]
+
+
 def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
     """Asks GE for the executed graphs, where the user has not said otherwise.
 
@@ -44,11 +59,13 @@ def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
     """
     if not config.graph:
         return
+    _forget_other_process()
     graphs = os.path.abspath(config.graph_path or os.path.join(dump_path, "graphs"))
     for name, value in (("DUMP_GE_GRAPH", "2"), ("DUMP_GRAPH_PATH", graphs),
                         ("DUMP_GRAPH_LEVEL", config.graph_level)):
         os.environ.setdefault(name, value)
     if os.environ["DUMP_GRAPH_PATH"] == graphs:
+        os.environ[_SET_BY] = "%d:%s" % (os.getpid(), graphs)
         try:
             os.makedirs(graphs, mode=0o700, exist_ok=True)
         except OSError as error:

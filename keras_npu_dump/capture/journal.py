@@ -11,7 +11,7 @@ import os
 import threading
 from typing import Any, Dict, List, Optional, Sequence
 
-from keras_npu_dump import messages, streams
+from keras_npu_dump import messages, sigterm, streams
 from keras_npu_dump.files.regular import create
 from keras_npu_dump.steps import StepSet
 
@@ -73,10 +73,14 @@ class Journal:
         self._failed = False
         self.lines = 0
         self._lock = threading.Lock()
+        self._pid = os.getpid()
 
     def write(self, event: str, **fields: Any) -> None:
+        """Appends a line. A child that was forked inside a fit has no line in this journal."""
+        if os.getpid() != self._pid:
+            return
         line = json.dumps(dict({"event": event}, **fields)) + "\n"
-        with self._lock:
+        with sigterm.held_back(), self._lock:
             self.lines += 1
             self._pending += line.encode()
             try:
@@ -196,7 +200,7 @@ class Journal:
 
     def restart(self) -> None:
         """Begins again in a folder that was deleted: sections, and how far they have come."""
-        with self._lock:
+        with sigterm.held_back(), self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)
             self._descriptor, self._failed = None, False
@@ -213,7 +217,7 @@ class Journal:
     def close(self) -> None:
         """Notes the final counts."""
         self.counts(final=True)
-        with self._lock:
+        with sigterm.held_back(), self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)
                 self._descriptor = None

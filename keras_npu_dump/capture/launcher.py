@@ -3,12 +3,13 @@
 The configuration is applied when the script calls `npu_device.open()`, so that what
 the script sets itself is seen, and the callback is added to every fit after that.
 """
+import functools
 import importlib.util
 import os
 import sys
-from typing import Any, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach, device, guards, script_run, sources
 from keras_npu_dump.capture.fit_patch import add_to_all_models, before_first_gradient
 from keras_npu_dump.capture.import_hook import when_imported
@@ -26,15 +27,19 @@ class Outcome(NamedTuple):
       status: its exit status; 2 if its dump could not be set up.
       capture: what was dumped, or None.
       error: why the dump could not be set up, or None.
+      forked: whether this is a child that the script has forked, and which came to the
+        script's end, too: what is said at the end is said by the process that `run` began.
     """
 
     status: int
     capture: Optional[Capture]
     error: Optional[DumpError]
+    forked: bool = False
 
 
 def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: bool,
-               open_device: Optional[bool] = None) -> Outcome:
+               open_device: Optional[bool] = None,
+               at_sigterm: Callable[[Outcome], Any] = lambda outcome: None) -> Outcome:
     """Runs `script` as `__main__` with its own arguments.
 
     Args:
@@ -44,6 +49,8 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
       emulate: put the emulator where `import npu_device` finds it.
       open_device: open the device for the script as soon as it has imported TensorFlow.
         Defaults to doing so where the script imports npu_device nowhere.
+      at_sigterm: called with the outcome where SIGTERM ends the script; the process ends
+        with it.
 
     Raises:
       InputError: if there is no such script.
@@ -55,6 +62,7 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     if emulate:
         from keras_npu_dump import emulator
         emulator.install()
+        when_imported("multiprocessing.spawn", _lead_children_to_emulator)
     elif not config.is_off:
         _check_device_is_there()
     if not config.is_off:
@@ -72,19 +80,40 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
             when_imported("tensorflow", setup.watch_loops)
     if not config.is_off:
         add_to_all_models(setup.make_callback)
-    status, cause = script_run.run_as_main(script, arguments, setup.is_told)
-    capture = attach.current()
-    if capture is not None:
-        capture.ending = ("failed" if status else "ended", cause)
-    script_run.finish()
+    pid = os.getpid()
+    sigterm.end_with(lambda: at_sigterm(_terminated(setup)))
+    try:
+        status, cause = script_run.run_as_main(script, arguments, setup.is_told)
+        capture = attach.current_here()
+        if capture is not None:
+            capture.ending = ("failed" if status else "ended", cause)
+        script_run.finish()
+        if os.getpid() != pid:
+            return Outcome(status if setup.error is None else 2, capture, setup.error, forked=True)
+        if capture is not None:
+            capture.close()
+    finally:
+        sigterm.leave()
+    return _outcome(setup, status, capture)
+
+
+def _outcome(setup: "_Setup", status: int, capture: Optional[Capture]) -> Outcome:
     if setup.error is not None:
         return Outcome(2, None, setup.error)
-    if not config.is_off and capture is None:
+    if not setup.config.is_off and capture is None:
         messages.warning("The script ended without opening a device: nothing was dumped.%s",
                          setup.why_expected())
-    if capture is not None:
-        capture.close()
     return Outcome(status, capture, None)
+
+
+def _terminated(setup: "_Setup") -> Outcome:
+    """SIGTERM has come: what the end of the script does, without the script's part in it."""
+    capture = attach.current_here()
+    if capture is not None and not capture.closed:
+        capture.ending = ("failed", "interrupted by SIGTERM")
+        device.close(capture.module)
+        capture.close()
+    return _outcome(setup, sigterm.STATUS, capture)
 
 
 class _Setup:
@@ -171,11 +200,26 @@ class _Setup:
         # AutoGraph raises a copy of what comes out of a function that it traces.
         if self.error is not None and isinstance(error, DumpError):
             return True  # by our caller
-        capture = attach.current()
+        capture = attach.current_here()
         if capture is not None and error is capture.failure:
             messages.error("Training was stopped: %s", error)
             return True
         return False
+
+
+def _lead_children_to_emulator(spawn: Any) -> None:
+    """A spawned child, or one of a forkserver, finds the stand-in on the path that it gets."""
+    from keras_npu_dump import emulator
+    original = spawn.get_preparation_data
+
+    @functools.wraps(original)
+    def get_preparation_data(*arguments: Any, **keywords: Any) -> Any:
+        data = original(*arguments, **keywords)
+        if "sys_path" in data:
+            data["sys_path"] = list(data["sys_path"]) + [emulator.children_folder()]
+        return data
+
+    spawn.get_preparation_data = get_preparation_data
 
 
 def _check_device_is_there() -> None:

@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from keras_npu_dump import messages, streams
+from keras_npu_dump import messages, sigterm, streams
 from keras_npu_dump.capture import (
     device,
     distributed,
@@ -241,6 +241,10 @@ class Capture:
         """Writes what is known at the end of the process. Safe to call twice."""
         if self.closed or os.getpid() != self.pid:
             return
+        with sigterm.held_back():
+            self._close()
+
+    def _close(self) -> None:
         self.closed = True
         if self._watcher is not None:
             self._watcher.stop()
@@ -266,6 +270,14 @@ class Capture:
 
     def _collect_last(self) -> None:
         self.final = self.collect()
+
+
+def existing_of_this_process(capture: Capture) -> Optional[Capture]:
+    """The capture, or the one that a forked child has made of it; None where it has not."""
+    known: Optional[Capture] = capture
+    while known is not None and known.pid != os.getpid():
+        known = known._forked
+    return known
 
 
 def of_this_process(capture: Capture) -> Capture:

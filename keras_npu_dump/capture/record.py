@@ -6,7 +6,7 @@ import socket
 import sys
 from typing import Any, Dict, Optional
 
-from keras_npu_dump import __version__, messages, streams
+from keras_npu_dump import __version__, messages, sigterm, streams
 from keras_npu_dump.capture import environment
 from keras_npu_dump.capture.distributed import Cluster
 from keras_npu_dump.capture.paths import relative_to
@@ -73,10 +73,16 @@ class RunRecord:
             raise _cannot_write(dump_path, error) from error
 
     def write(self, **changes: Any) -> None:
-        """Writes the record with these changes; a full disk is told once and stops nothing."""
+        """Writes the record with these changes; a full disk is told once and stops nothing.
+
+        A forked child has none in the record of its parent.
+        """
+        if os.getpid() != self.fields["pid"]:
+            return
         self.fields.update(changes)
         try:
-            self._write()
+            with sigterm.held_back():
+                self._write()
         except OSError as error:
             if not self._failed:
                 messages.warning("The record of this run cannot be written, training goes on: %s",

@@ -4,23 +4,27 @@ What differs is that the interpreter goes on afterwards.
 """
 import atexit
 import builtins
+import contextlib
 import importlib.machinery
 import os
 import signal
+import struct
 import sys
 import threading
 import traceback
 import types
 from typing import Any, Callable, List, NamedTuple, Optional, Set
 
-from keras_npu_dump import streams
+from keras_npu_dump import sigterm, streams
 
+_BITS_OF_LONG = 8 * struct.calcsize("l") - 1  # without its sign
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
 # Functions of ours that stand between the script and what it calls, by file.
 _OURS = frozenset((os.path.join(os.path.dirname(__file__), file), name) for file, name in (
     ("fit_patch.py", "fit"), ("fit_patch.py", "gradient"), ("device.py", "open"),
     ("loops.py", "set_npu_loop_size"), ("import_hook.py", "exec_module"),
-    ("import_hook.py", "find_spec")))
+    ("import_hook.py", "find_spec"), ("import_hook.py", "_found_by_others")))
+_OURS |= {(sigterm.__file__, "fork_exec")}
 
 
 class End(NamedTuple):
@@ -28,10 +32,6 @@ class End(NamedTuple):
 
     status: int
     cause: Optional[str]
-
-
-class _Terminated(SystemExit):
-    """SIGTERM came."""
 
 
 def run_as_main(script: str, arguments: List[str],
@@ -49,16 +49,15 @@ def run_as_main(script: str, arguments: List[str],
     """
     sys.argv = [script] + list(arguments)
     _set_import_path(script)
-    _end_orderly_on_sigterm()
     try:
         _execute(script)
         return End(0, None)
     except SystemExit as end:
         status = _status_of(end)
-        if isinstance(end, _Terminated):
-            return End(status, "interrupted by SIGTERM")
         return End(status, "ended with exit status %d" % status if status else None)
     except BaseException as error:  # pylint: disable=broad-except
+        if isinstance(error, KeyboardInterrupt):
+            sigterm.end_if_cut_short(error)
         if not is_told(error):
             try:
                 _print_traceback(error)
@@ -146,27 +145,33 @@ def _set_import_path(script: str) -> None:
     sys.path.insert(0, here)
 
 
-def _end_orderly_on_sigterm() -> None:
-    """Turns SIGTERM into SystemExit, so that journal and manifest are finished."""
-    def end(number: int, frame: Any) -> None:
-        # Once is enough: schedulers and shells often send it twice.
-        signal.signal(number, signal.SIG_IGN)
-        raise _Terminated(128 + number)
-
-    try:
-        if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, end)
-    except ValueError:  # not in the main thread
-        pass
-
-
 def _status_of(end: SystemExit) -> int:
-    if end.code is None:
+    """What the interpreter makes of it (CPython's handle_system_exit), as a shell sees it."""
+    code: Any = end
+    with contextlib.suppress(BaseException):  # a class of the script's own may refuse
+        code = end.code
+    if code is None:
         return 0
-    if isinstance(end.code, int):
-        return end.code & 0xFF
-    print(end.code, file=sys.stderr)
+    if isinstance(code, int):
+        # Of a number beyond C's long it takes -1. What a class of the script's own says of
+        # itself is not asked.
+        bits = int.bit_length(code if int.__ge__(code, 0) else int.__invert__(code))
+        return int.__and__(code, 0xFF) if bits <= _BITS_OF_LONG else 0xFF
+    _print_exit_text(code)
     return 1
+
+
+def _print_exit_text(code: Any) -> None:
+    """In two writes: where the text cannot be made, the line break comes all the same."""
+    stream: Any = sys.__stderr__ if getattr(sys, "stderr", None) is None else sys.stderr
+    with contextlib.suppress(BaseException):
+        stream.write(str(code))
+    try:
+        stream.write("\n")
+        stream.flush()
+    except BaseException:  # pylint: disable=broad-except
+        with contextlib.suppress(OSError):
+            os.write(2, b"\n")
 
 
 def _print_traceback(error: BaseException) -> None:

@@ -1,4 +1,5 @@
 """keras-npu-dump run: an unchanged training script with dump on."""
+import contextlib
 import os
 import re
 from typing import Any, Dict, List
@@ -8,7 +9,7 @@ from absl import flags as absl_flags
 from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.cli.script_streams import own_stdout
-from keras_npu_dump.errors import FormatError, InputError, OutputError
+from keras_npu_dump.errors import DumpError, FormatError, InputError, OutputError
 from keras_npu_dump.files.records import MAX_FLAG_FILE, read_record
 from keras_npu_dump.report.tables import put
 
@@ -88,17 +89,35 @@ def run(arguments: List[str]) -> int:
     config = _run_config(values)
     _tell_options_after_script(rest[0], rest[1:])
     from keras_npu_dump.capture.launcher import run_script
-    with own_stdout(bool(values.json)) as stdout:
-        outcome = run_script(config, rest[0], rest[1:], bool(values.emulate), values.open_device)
+    with contextlib.ExitStack() as stack:
+        stdout = stack.enter_context(own_stdout(bool(values.json)))
+
+        def at_sigterm(outcome: Any) -> None:
+            stack.close()
+            try:
+                _tell_end(config, outcome, bool(values.json), stdout)
+            except DumpError as error:
+                messages.error("%s", error)
+
+        outcome = run_script(config, rest[0], rest[1:], bool(values.emulate), values.open_device,
+                             at_sigterm)
+    if outcome.forked:
+        return outcome.status
+    return _tell_end(config, outcome, bool(values.json), stdout)
+
+
+def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
+    """Prints what became of a run, and returns the exit status."""
     if outcome.error is not None:
         raise outcome.error
     final = None if outcome.capture is None else outcome.capture.final
     try:
-        if values.json:
-            print_json(_document(config) if final is None else final.to_json(), stdout.get())
+        file = stdout.get()
+        if json:
+            print_json(_document(config) if final is None else final.to_json(), file)
         elif final is not None:
             from keras_npu_dump.report.manifest_table import print_manifest
-            print_manifest(final, after_training=True, file=stdout.get())
+            print_manifest(final, after_training=True, file=file)
     except OutputError as error:
         # The script's status is its own, and the answer is on disk.
         if not error.reader_gone:

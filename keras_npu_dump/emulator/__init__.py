@@ -27,7 +27,7 @@ from typing import Any, Optional
 
 from keras_npu_dump.errors import ConfigError
 
-__all__ = ["install", "installed"]
+__all__ = ["children_folder", "install", "installed"]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -66,7 +66,7 @@ def install() -> None:
     Raises:
       ConfigError: a real npu_device can be imported.
     """
-    if installed():
+    if installed() or getattr(sys.modules.get("npu_device"), "__emulated__", False):
         return
     if "npu_device" in sys.modules or _importable():
         raise ConfigError(
@@ -80,4 +80,11 @@ def install() -> None:
 def _importable() -> bool:
     spec = importlib.util.find_spec("npu_device")
     # A folder of that name without an __init__ is no module.
-    return spec is not None and spec.origin is not None
+    if spec is None or spec.origin is None:
+        return False
+    return not os.path.abspath(spec.origin).startswith(children_folder() + os.sep)
+
+
+def children_folder() -> str:
+    """A folder where `import npu_device` finds the stand-in, for a spawned child."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "children")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import itertools
+import os
 import threading
 from typing import Any, Deque, Dict, Iterator, List, Set, Tuple
 
-from keras_npu_dump import messages, streams
+from keras_npu_dump import messages, sigterm, streams
 from keras_npu_dump.emulator import (
     arguments,
     build_graph,
@@ -53,6 +54,7 @@ class Engine:
         self.loop_size = 1
         self._size_graphs = loops.SizeGraphs()
         self._missing: Set[str] = set()
+        self.in_child = False
 
     @property
     def is_open(self) -> bool:
@@ -127,7 +129,9 @@ class Engine:
             return self._run_undumped(graph, call)
         outputs, values = graph.twin.run(call.execute, bool(dumped))
         if dumped:
-            with own_work(), self.survives("an execution of %s cannot be dumped" % graph.ge_name):
+            # SIGTERM waits: half of an execution helps nobody.
+            with sigterm.held_back(), own_work(), self.survives(
+                    "an execution of %s cannot be dumped" % graph.ge_name):
                 self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
         return outputs
 
@@ -267,6 +271,24 @@ class Engine:
         write = overflow.write_execution if session.debug else writer.write_execution
         write(folders[0], plan, activation, call.args, graph.constants, session, graph.model_id)
 
+    def forked(self) -> None:
+        """In a forked child: its locks are free, and what is open is its parent's device.
+
+        On an NPU it cannot be used there. Here what the child executes would be written over
+        what its parent has dumped.
+        """
+        self._lock = threading.RLock()
+        self.in_child = self.is_open
+        self._missing = set()  # the parent tells
+
+    def say_in_child(self) -> None:
+        """Says, once, that the child's executions are not the device's."""
+        if self.active:
+            self.active = False
+            messages.warning(
+                "emulator: this process was forked after npu_device.open(), and the device is its"
+                " parent's: it runs on the CPU, and nothing of it is dumped. Fork before open().")
+
     def close(self) -> None:
         """Ends the session at the end of the process."""
         if self._missing:
@@ -276,3 +298,4 @@ class Engine:
 
 
 ENGINE = Engine()
+os.register_at_fork(after_in_child=ENGINE.forked)

@@ -99,7 +99,13 @@ def close() -> None:
     ENGINE.close()
 
 
+def _forked() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
 atexit.register(close)
+os.register_at_fork(after_in_child=_forked)
 
 
 def set_npu_loop_size(loop_size: int) -> None:

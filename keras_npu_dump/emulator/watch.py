@@ -102,6 +102,9 @@ def _under_name(function: Any, name: str) -> Iterator[None]:
 
 
 def _unseen(context: Any) -> bool:
+    if ENGINE.in_child:
+        ENGINE.say_in_child()
+        return True
     return (not ENGINE.active or is_own_work()
             or not context.executing_eagerly())
 

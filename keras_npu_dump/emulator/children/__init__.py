@@ -1,0 +1,1 @@
+"""What children that multiprocessing starts anew find on their import path."""

@@ -5,7 +5,7 @@ from typing import Any, Dict, FrozenSet, List, Optional
 
 from keras_npu_dump import messages
 from keras_npu_dump.capture import device, distributed, environment, guards
-from keras_npu_dump.capture.paths import prepare_dump_path
+from keras_npu_dump.capture.paths import absolute, prepare_dump_path
 from keras_npu_dump.capture.process import Capture, existing_of_this_process, of_this_process
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
@@ -163,10 +163,6 @@ def _attach(module: Any, config: DumpConfig, who: str) -> Optional[Capture]:
     return capture
 
 
-def absolute(path: str) -> str:
-    return os.path.abspath(os.path.expanduser(path))
-
-
 def _differing(config: DumpConfig, held: Dict[str, Optional[str]]) -> List[str]:
     """The options in which an explicit request differs from what is there."""
     if not config.explicit:
@@ -211,7 +207,7 @@ def _swap_text(fields: List[str], wanted: Dict[str, Any], held: Dict[str, Any], 
 
 def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> None:
     # Scripts change the folder between apply and the callback; the same words mean the same.
-    same = config.dump_path == capture.said_path
+    same = config.dump_path == capture.said_path or "dump_path" not in config.explicit
     wanted = config.at(capture.asked.dump_path if same else absolute(config.dump_path))
     left_out = capture.config.is_off and not capture.asked.is_off  # by data_dump_ranks
     if capture.opened_options is not None and not left_out:

@@ -89,6 +89,8 @@ class HandLoop:
         section.index = end = found.first + found.rounds
         if size.changed:  # indices may have gone back
             section.next_wanted = self._capture.journal.next_wanted(found.first)
+        if section.next_wanted < end:
+            self._capture.lookout.look()
         while section.next_wanted < end:
             index = int(section.next_wanted)
             iteration = {"fit": self._number, "epoch": self.epoch,

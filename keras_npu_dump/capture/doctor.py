@@ -14,6 +14,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from keras_npu_dump import __version__
 from keras_npu_dump.capture import distributed, doctor_environment, guards, silencers
 from keras_npu_dump.capture.doctor_environment import Variable
+from keras_npu_dump.capture.paths import absolute
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.records import read_record
@@ -217,7 +218,7 @@ def _cann() -> Optional[str]:
 
 
 def _path(config: DumpConfig, problems: List[Problem]) -> Dict[str, Any]:
-    path = os.path.abspath(os.path.expanduser(config.dump_path))
+    path = absolute(config.dump_path)
     exists = os.path.isdir(path)
     part = guards.existing_part(path)
     writable = os.access(part, os.R_OK | os.W_OK | os.X_OK)
@@ -229,6 +230,10 @@ def _path(config: DumpConfig, problems: List[Problem]) -> Dict[str, Any]:
     elif not writable:
         problems.append(Problem("dump-path", "error", "this user may not read and write %s" % part,
                                 "choose another data_dump_path"))
+    expected = guards.too_long(path)
+    if expected is not None:
+        problems.append(Problem("dump-path", "error", "%s is too long: expected %s" % (
+            guards.shortened(path), expected), "choose another data_dump_path"))
     free = guards.free_bytes(path)
     if free is not None and free < config.min_free_gb * guards.GB:
         problems.append(Problem(

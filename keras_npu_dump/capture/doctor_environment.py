@@ -4,6 +4,7 @@ import os
 from typing import List, Mapping, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.capture import loops
+from keras_npu_dump.capture.paths import current_folder
 from keras_npu_dump.config import DumpConfig
 
 Finding = Tuple[str, str, str, Optional[str]]
@@ -87,4 +88,4 @@ def _graph_folder(config: DumpConfig, dump_path: str,
         return os.path.abspath(folder), "DUMP_GRAPH_PATH"
     if "ASCEND_WORK_PATH" in values:
         return os.path.abspath(values["ASCEND_WORK_PATH"]), "ASCEND_WORK_PATH"
-    return os.getcwd(), "the current folder"
+    return current_folder(), "the current folder"

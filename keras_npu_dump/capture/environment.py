@@ -7,6 +7,7 @@ import os
 import time
 from typing import Dict
 
+from keras_npu_dump.capture.paths import current_folder
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
@@ -79,5 +80,5 @@ def graph_folder() -> str:
         return os.path.join(os.environ["NPU_COLLECT_PATH"], "extra-info", "graph")
     for name in ("DUMP_GRAPH_PATH", "ASCEND_WORK_PATH"):
         if name in os.environ:
-            return os.environ[name] or os.getcwd()
-    return os.getcwd()
+            return os.environ[name] or current_folder()
+    return current_folder()

@@ -143,6 +143,7 @@ class Fit:
                 index = self._split_off_last()
             self.traced = traced
         if self.capture.journal.wants(index):
+            self.capture.lookout.look()
             noted = self.capture.journal.execution(
                 self.section, index, self._iteration(self.epoch, batch))
             if len(self.written) >= _KEPT:
@@ -185,6 +186,7 @@ class Fit:
             self.capture.note_graph(self.section, self.function)
 
     def end_epoch(self) -> None:
+        self.capture.lookout.look()
         if self.begun > self.ended and self.unknown_size:
             # The end of the data was found by an execution that was aborted. Whether GE counts
             # it differs between its versions (semantics of the iterator count at end of data).
@@ -206,6 +208,7 @@ class Fit:
                 self._note_graph()
         self._count_unseen_within()
         self._leave()
+        self.capture.lookout.look()
         self.capture.journal.counts(final=False)
 
     def _leave(self) -> None:

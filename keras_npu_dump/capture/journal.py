@@ -11,13 +11,11 @@ import os
 import threading
 from typing import Any, Dict, List, Optional, Sequence
 
-from keras_npu_dump import messages, sigterm, streams
-from keras_npu_dump.files.regular import create
+from keras_npu_dump import outages, sigterm
+from keras_npu_dump.capture.journal_file import JournalFile
 from keras_npu_dump.steps import StepSet
 
 NEVER = float("inf")
-# Bytes that wait for a full disk to get room; what comes after them is lost.
-_MAX_PENDING = 1 << 20
 
 
 class Section:
@@ -60,18 +58,19 @@ class Journal:
     Args:
       path: the file; made with the first line, readable by its owner only.
       steps: which executions are dumped. None: no execution is.
+
+    Attributes:
+      lines: how many there were so far.
     """
 
     def __init__(self, path: str, steps: Optional[StepSet]):
         self.path = path
         self.sections: List[Section] = []
         self.fits = 0
-        self._steps = steps
-        self._descriptor: Optional[int] = None
-        self._pending = bytearray()
-        self._torn = False  # the file ends inside a line, the rest of which is pending
-        self._failed = False
         self.lines = 0
+        self._left: Optional[bytes] = None  # by `close`
+        self._steps = steps
+        self._file = JournalFile(path)
         self._lock = threading.Lock()
         self._pid = os.getpid()
 
@@ -79,35 +78,31 @@ class Journal:
         """Appends a line. A child that was forked inside a fit has no line in this journal."""
         if os.getpid() != self._pid:
             return
-        line = json.dumps(dict({"event": event}, **fields)) + "\n"
         with sigterm.held_back(), self._lock:
             self.lines += 1
-            self._pending += line.encode()
             try:
-                self._flush()
-            except OSError as error:
-                # The training matters more than its record; a full disk may get room again.
-                if not self._failed:
-                    messages.warning("The journal of iterations cannot be written, training goes"
-                                    " on: %s", error)
-                self._failed = True
-                self._drop_late_lines()
+                line = (json.dumps(dict({"event": event}, **fields)) + "\n").encode()
+            except MemoryError as error:
+                outages.tell("lines of the journal", error, "An execution cannot be noted")
+                self._file.lost += 1
+                return
+            self._file.append(line)
 
-    def _flush(self) -> None:
-        """Writes what is waiting. One write of whole lines: a crash leaves at most one torn."""
-        if self._descriptor is None:
-            streams.hold_places()
-            self._descriptor = create(self.path, append=True)
-        while self._pending:
-            count = os.write(self._descriptor, self._pending)
-            self._torn = self._pending[count - 1:count] != b"\n"
-            del self._pending[:count]
+    @property
+    def lost(self) -> int:
+        """How many lines will never be in the file."""
+        return self._file.lost + self.unwritten.count(b"\n")
 
-    def _drop_late_lines(self) -> None:
-        """Whole ones only: what begins a line, here or in the file, needs its end."""
-        if len(self._pending) > _MAX_PENDING:
-            end = self._pending.rfind(b"\n", 0, _MAX_PENDING)
-            del self._pending[(end if end >= 0 else self._pending.index(b"\n")) + 1:]
+    @property
+    def unwritten(self) -> bytes:
+        """Lines that a reader of the file must know beside it; none where all is well."""
+        with self._lock:
+            return self._file.unwritten() if self._left is None else self._left
+
+    def is_in_place(self) -> bool:
+        """Whether the file that is written to is still the one at its path."""
+        with self._lock:
+            return self._file.is_in_place()
 
     def next_wanted(self, index: int) -> Any:
         found = None if self._steps is None else self._steps.next_from(index)
@@ -199,15 +194,10 @@ class Journal:
         self.write("count", section=section.number, count=section.index, final=final, **fields)
 
     def restart(self) -> None:
-        """Begins again in a folder that was deleted: sections, and how far they have come."""
+        """Writes again what was in a folder that was deleted, as far as it is known."""
         with sigterm.held_back(), self._lock:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-            self._descriptor, self._failed = None, False
-            if self._torn:
-                # The end of a line that began in the file that is gone.
-                del self._pending[:self._pending.find(b"\n") + 1]
-                self._torn = False
+            if self._file.restore():
+                return
         for section in self.sections:
             self.write("section", section=section.number, model=section.model, reason="restart")
             if section.graph_known:
@@ -218,9 +208,8 @@ class Journal:
         """Notes the final counts."""
         self.counts(final=True)
         with sigterm.held_back(), self._lock:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
+            self._left = self._file.unwritten()
+            self._file.close()
 
 
 def _joined(doubts: Sequence[Optional[str]]) -> Optional[str]:

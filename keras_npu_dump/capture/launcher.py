@@ -13,7 +13,7 @@ from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach, device, guards, script_run, sources
 from keras_npu_dump.capture.fit_patch import add_to_all_models, before_first_gradient
 from keras_npu_dump.capture.import_hook import when_imported
-from keras_npu_dump.capture.paths import prepare_dump_path
+from keras_npu_dump.capture.paths import absolute, prepare_dump_path
 from keras_npu_dump.capture.process import Capture
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
@@ -67,7 +67,7 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         _check_device_is_there()
     if not config.is_off:
         # The script may go elsewhere before it opens its device.
-        config = config.at(attach.absolute(config.dump_path))
+        config = config.at(absolute(config.dump_path))
         guards.check_free_space(config.dump_path, config.min_free_gb)
         prepare_dump_path(config.dump_path)
     expected = sources.find_import(script) if open_device is None else None

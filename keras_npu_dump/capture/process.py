@@ -10,8 +10,9 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from keras_npu_dump import messages, sigterm, streams
+from keras_npu_dump import messages, outages, sigterm, streams
 from keras_npu_dump.capture import (
+    descriptors,
     device,
     distributed,
     environment,
@@ -23,6 +24,7 @@ from keras_npu_dump.capture import (
     watcher,
 )
 from keras_npu_dump.capture.journal import Journal, Section
+from keras_npu_dump.capture.lookout import Lookout
 from keras_npu_dump.capture.paths import prepare_dump_path
 from keras_npu_dump.capture.record import RunRecord
 from keras_npu_dump.capture.unseen import Updates
@@ -50,6 +52,7 @@ class Capture:
       ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
       final: the manifest of the end, None before or without.
+      lookout: sees what is deleted.
     """
 
     def __init__(self, module: Any, config: DumpConfig, cluster: distributed.Cluster,
@@ -77,6 +80,7 @@ class Capture:
         self.record = RunRecord(self.dump_path, _plain(config), device.is_emulated(module),
                                 cluster)
         self.journal = Journal(os.path.join(self.record.folder, "iterations.jsonl"), self.steps)
+        self.lookout = Lookout(self)
         self.active_fit: Any = None  # the innermost, where fits run inside fits
         self._functions: List[Tuple[Any, Any, Section]] = []
         self._updates: Any = weakref.WeakKeyDictionary()
@@ -100,6 +104,14 @@ class Capture:
         # Scripts clear their output folder between start and open.
         prepare_dump_path(self.dump_path)
         os.makedirs(self.record.folder, mode=0o700, exist_ok=True)
+
+    def make_folders_again(self) -> Optional[str]:
+        """After they were deleted; what hinders that, or None."""
+        try:
+            self._make_folders()
+        except (OSError, DumpError) as error:
+            return str(error)
+        return None
 
     def tell_silencers(self) -> None:
         """Names the settings of others that keep this dump from its folder."""
@@ -142,12 +154,7 @@ class Capture:
 
     def start_fit(self, model_name: str, epochs: Optional[int], steps: Optional[int]) -> int:
         """Notes that a fit or loop begins, after a look at what the script did meanwhile."""
-        if not os.path.isdir(self.record.folder):
-            messages.warning("%s was deleted after npu_device.open(); it is made again, and what"
-                            " was in it is lost. Clear folders before.", self.dump_path)
-            self._try(self._make_folders)
-            self.record.write()
-            self.journal.restart()
+        self.lookout.look()
         if not self.journal.fits and self.opened_options is not None:
             remarks.tell_late_options(self.opened_options, device.read_options(self.module))
         return self.journal.start_fit(model_name, epochs, steps)
@@ -187,7 +194,11 @@ class Capture:
             if self.watching:
                 return
             self._watcher = self._new_watcher(section, data_index, end)
-        self._watcher.start()
+        try:
+            self._watcher.start()
+        except (RuntimeError, MemoryError) as error:  # no more threads for this user
+            outages.tell("looks for the first dump", error,
+                         "The first dump cannot be looked for in the background")
 
     def _new_watcher(self, section: Section, data_index: int,
                      end: Optional[int]) -> watcher.Watcher:
@@ -200,7 +211,9 @@ class Capture:
         return watcher.Watcher(
             wanted, watcher.remaining(self.steps, data_index, end),
             lambda: sum(one.index for one in self.journal.sections),
-            self._fail if self.config.strict else None)
+            self._fail if self.config.strict else None,
+            lambda folder: self.lookout.found(section, folder),
+            lambda: self.lookout.look(restore=False))
 
     def _fail(self, error: DumpError) -> bool:
         """Called by the watcher; True while training has not heard of it."""
@@ -221,7 +234,9 @@ class Capture:
     def collect(self) -> Any:
         """Pairs what this process left on disk; writes its manifest."""
         import keras_npu_dump
-        return keras_npu_dump.collect(self.dump_path, run_id=self.record.run_id)
+        known = {"record": self.record.fields, "journal": self.journal.unwritten,
+                 "closed": self.closed}
+        return keras_npu_dump.collect(self.dump_path, run_id=self.record.run_id, known=known)
 
     def manifest(self) -> Any:
         """What `collect` says now; while nothing was counted since, what it said before.
@@ -249,24 +264,29 @@ class Capture:
         if self._watcher is not None:
             self._watcher.stop()
         # The training has ended well; its end must not become a traceback.
+        self._try(lambda: self.lookout.look(thorough=True))
         self._try(self.journal.close)
         if self.ending is None:
             cause = script_run.cause_of_exit()
             self.ending = ("failed" if cause else "ended", cause)
         status, cause = self.ending
-        self._try(lambda: self.record.end(status, cause))
+        self._try(lambda: self.record.end(
+            status, cause, [one.index for one in self.journal.sections], self.journal.lost))
         if self.config.is_off:
             return
-        for line in remarks.of_the_end(self):
+        lost = outages.summary()
+        for line in ([] if lost is None else [lost]) + remarks.of_the_end(self):
             messages.warning("%s", line)
         if self.config.collect:
+            descriptors.make_room()
             self._try(self._collect_last)
 
     def _try(self, action: Callable[[], None]) -> None:
         try:
             action()
-        except (OSError, DumpError) as error:
-            messages.warning("The records of this run are not complete: %s", error)
+        except (OSError, DumpError, MemoryError) as error:
+            messages.warning("The records of this run are not complete: %s",
+                             str(error) or outages.in_words(error))
 
     def _collect_last(self) -> None:
         self.final = self.collect()

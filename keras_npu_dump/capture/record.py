@@ -4,12 +4,13 @@ import json
 import os
 import socket
 import sys
-from typing import Any, Dict, Optional
+import threading
+from typing import Any, Dict, List, Optional
 
-from keras_npu_dump import __version__, messages, sigterm, streams
+from keras_npu_dump import __version__, outages, sigterm, streams
 from keras_npu_dump.capture import environment
 from keras_npu_dump.capture.distributed import Cluster
-from keras_npu_dump.capture.paths import relative_to
+from keras_npu_dump.capture.paths import current_folder, relative_to
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.regular import create
 
@@ -33,7 +34,7 @@ class RunRecord:
                  cluster: Cluster):
         self.dump_path = dump_path
         now = datetime.datetime.now(datetime.timezone.utc)
-        self._failed = False
+        self._lock = threading.RLock()  # the watcher writes it again where it was deleted
         try:
             self.run_id, self.folder = _make_folder(
                 os.path.join(dump_path, "runs"),
@@ -62,7 +63,7 @@ class RunRecord:
             "environment": {},
             "versions": {},
             "script": list(sys.argv),
-            "cwd": os.getcwd(),
+            "cwd": current_folder(),
             "graph_path": "",
             "timezone": datetime.datetime.now().astimezone().strftime("%z"),
             "models": [],
@@ -81,33 +82,27 @@ class RunRecord:
             return
         self.fields.update(changes)
         try:
-            with sigterm.held_back():
+            with sigterm.held_back(), self._lock:
                 self._write()
-        except OSError as error:
-            if not self._failed:
-                messages.warning("The record of this run cannot be written, training goes on: %s",
-                                error)
-            self._failed = True
+        except (OSError, MemoryError) as error:
+            outages.tell("states of the run's record", error,
+                         "The record of this run cannot be written")
 
-    def _write(self) -> None:
+    def _write(self, in_place: bool = False) -> None:
         self.fields["environment"] = environment.recorded_environment()
         self.fields["graph_path"] = relative_to(environment.graph_folder(), self.dump_path)
         self.fields["versions"] = _versions()
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        path = os.path.join(self.folder, "run.json")
         streams.hold_places()
-        descriptor = create(path + ".part")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(self.fields, file, indent=1)
-                file.write("\n")
-            os.replace(path + ".part", path)
-        except OSError:
-            try:
-                os.unlink(path + ".part")
-            except OSError:
-                pass  # the first error says more
-            raise
+        content = (json.dumps(self.fields, indent=1) + "\n").encode()
+        if in_place:
+            _overwrite(self.path, content)
+        else:
+            _replace(self.path, content)
+
+    @property
+    def path(self) -> str:
+        return os.path.join(self.folder, "run.json")
 
     def add_model(self, name: str, layers: Any) -> None:
         model = {"model": name, "layers": list(layers)}
@@ -115,10 +110,64 @@ class RunRecord:
             self.fields["models"].append(model)
             self.write()
 
-    def end(self, status: str, cause: Optional[str]) -> None:
-        """Writes how the process has ended: "ended" or "failed", and why the latter."""
+    def end(self, status: str, cause: Optional[str], counts: List[int], lost: int) -> None:
+        """Writes how the process has ended, also where the disk has no room for it.
+
+        Args:
+          status: "ended" or "failed".
+          cause: why it has failed.
+          counts: executions of each section of the journal.
+          lost: how many lines of the journal are not in it.
+        """
         now = datetime.datetime.now(datetime.timezone.utc)
-        self.write(ended=now.isoformat(timespec="seconds"), status=status, cause=cause)
+        self.fields.update(ended=now.isoformat(timespec="seconds"), status=status, cause=cause,
+                           counts=counts, lost_lines=lost, outages=outages.causes())
+        try:
+            try:
+                self._write()
+            except OSError:
+                # In place no more room is taken: without an end it would be running for ever.
+                self._write(in_place=True)
+        except (OSError, MemoryError) as error:
+            outages.tell("states of the run's record", error,
+                         "The end of this run cannot be written")
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Puts a whole file in place of another, or leaves that as it was."""
+    part = path + ".part"
+    descriptor = create(part)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(part, path)
+    except OSError:
+        try:
+            os.unlink(part)
+        except OSError:
+            pass  # the first error says more
+        raise
+
+
+def _overwrite(path: str, content: bytes) -> None:
+    """Writes into the room that a file has already; all of it, or as it was before."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        before = os.pread(descriptor, 1 << 24, 0)
+        try:
+            _write_all(descriptor, content.ljust(len(before)))
+        except OSError:
+            os.ftruncate(descriptor, len(before))
+            _write_all(descriptor, before)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    done = 0
+    while done < len(content):
+        done += os.pwrite(descriptor, content[done:], done)
 
 
 def _cannot_write(dump_path: str, error: OSError) -> ConfigError:

@@ -16,6 +16,12 @@ def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[
 
 def of_the_end(capture: Any) -> List[str]:
     """One line for each thing that did not come as asked."""
+    lost = list(capture.lookout.lost.values())
+    told = ["Of this run something is missing: %s." % "; ".join(lost)] if lost else []
+    return told + _not_asked(capture)
+
+
+def _not_asked(capture: Any) -> List[str]:
     failed = capture.ending is not None and capture.ending[1] is not None
     if capture.opened_options is None:
         return ["npu_device%s: nothing was dumped."

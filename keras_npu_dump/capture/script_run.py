@@ -16,6 +16,7 @@ import types
 from typing import Any, Callable, List, NamedTuple, Optional, Set
 
 from keras_npu_dump import sigterm, streams
+from keras_npu_dump.capture.paths import current_folder
 
 _BITS_OF_LONG = 8 * struct.calcsize("l") - 1  # without its sign
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs
@@ -135,9 +136,10 @@ def _set_import_path(script: str) -> None:
     """The script's folder in place of the one that `python -m` or the command put first."""
     here = os.path.dirname(os.path.abspath(script))
     package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    first = os.path.abspath(sys.path[0] or os.getcwd()) if sys.path else None
-    ours = {os.getcwd(), os.path.dirname(os.path.abspath(sys.modules["__main__"].__file__ or ""))
-            if getattr(sys.modules.get("__main__"), "__file__", None) else os.getcwd()}
+    working = current_folder()
+    first = os.path.abspath(sys.path[0] or working or os.sep) if sys.path else None
+    ours = {working, os.path.dirname(os.path.abspath(sys.modules["__main__"].__file__ or ""))
+            if getattr(sys.modules.get("__main__"), "__file__", None) else working}
     if first in ours:
         del sys.path[0]
         if first == package_root:

@@ -89,6 +89,7 @@ class DumpSession:
 
     def __exit__(self, *exception: Any) -> None:
         if self._capture is not None:
+            self._capture.lookout.look()
             self._capture.journal.counts(final=False)
 
     def next_epoch(self) -> None:
@@ -96,6 +97,8 @@ class DumpSession:
         if self._batch and self._loop is not None:
             self._loop.epoch += 1
             self._batch = 0
+        if self._capture is not None:
+            self._capture.lookout.look()
 
     def step(self, batches: int = 1) -> "_Step":
         """Counts one call of the training function; enter it around each.

@@ -1,8 +1,8 @@
 """A look at the dump folder after the first dumped iteration, in the background.
 
 A dump that fails does so silently: better to know after a minute than after a night.
-The watcher is a daemon thread that reads the file system and nothing else, and ends by
-itself as soon as it knows.
+The watcher is a daemon thread that reads the file system and makes no files. When it knows, it
+goes on seeing whether what was found stays there.
 """
 import os
 import threading
@@ -112,20 +112,28 @@ class Watcher(threading.Thread):
       more: how many iterations are still to be dumped; None if nobody knows.
       executions: asks how many executions there were so far.
       fail: takes the DumpError that stops training; None where a warning will do.
+      found: takes the folder of the first dump.
+      afterwards: called every few seconds until the end; None ends the thread.
     """
 
     def __init__(self, wanted: Wanted, more: Optional[int], executions: Callable[[], int],
-                 fail: Optional[Callable[[DumpError], bool]]):
+                 fail: Optional[Callable[[DumpError], bool]],
+                 found: Callable[[str], None] = lambda folder: None,
+                 afterwards: Optional[Callable[[], None]] = None):
         super().__init__(name="keras_npu_dump watcher", daemon=True)
         self._wanted = wanted
         self._more = more
         self._executions = executions
         self._fail = fail
+        self._found = found
+        self._afterwards = afterwards
         self._end = threading.Event()
 
     def run(self) -> None:
         try:
             self._look()
+            while self._afterwards is not None and not self._end.wait(LONGEST_PAUSE):
+                self._afterwards()
         except Exception as error:  # pylint: disable=broad-except
             # Whatever it is, training goes on.
             messages.warning("The look at the dump folder failed: %s", error)
@@ -142,8 +150,12 @@ class Watcher(threading.Thread):
         pause = FIRST_LOOK
         before: Optional[Arrival] = None
         while not self._end.wait(pause):
-            found = look(self._wanted)
+            try:
+                found = look(self._wanted)
+            except OSError:
+                found = None  # deleted under our eyes
             if found is not None and found == before:
+                self._found(found.folder)
                 self._tell_found(found)
                 return
             before = found

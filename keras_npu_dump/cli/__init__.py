@@ -4,11 +4,12 @@ Tables go to stdout, messages to stderr. Exit status: 0 all well, 1 the command 
 a problem of severity error, 2 wrong usage or unreadable input.
 """
 import argparse
+import os
 import sys
 from typing import Any, Callable, List, Optional
 
 from keras_npu_dump import __version__, streams
-from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, triaging
+from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, memory, triaging
 from keras_npu_dump.cli.common import PROGRAM, Parser
 from keras_npu_dump.errors import DumpError, InputError, OutputError
 from keras_npu_dump.files.quoting import terminal_lines
@@ -19,6 +20,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     streams.hold_places()
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
+        memory.check(single=arguments[:1] != ["run"])
         if arguments[:1] == ["run"]:
             # Its options end at SCRIPT, which argparse cannot do beside absl flags.
             return _run(arguments[1:])
@@ -29,9 +31,26 @@ def main(argv: Optional[List[str]] = None) -> int:
             return 1  # there is nobody to tell
         streams.say(terminal_lines("%s: %s" % (PROGRAM, error)))
         return 2
+    except MemoryError:
+        streams.say("%s: %s" % (PROGRAM, memory.TEXT))
+        return 2
+    except FileNotFoundError:
+        if _has_working_directory():
+            raise
+        streams.say("%s: the working directory was deleted: change to another one, or give"
+                    " absolute paths" % PROGRAM)
+        return 2
     except KeyboardInterrupt:
         streams.say("%s: interrupted" % PROGRAM)
         return 130
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _run(arguments: List[str]) -> int:

@@ -5,7 +5,7 @@ import difflib
 import os
 from typing import Iterable, List, Optional, Sequence, Set, Tuple
 
-from keras_npu_dump.collect import endings
+from keras_npu_dump.collect import deleted, endings
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Unit
 from keras_npu_dump.collect.folders import DumpFolder
@@ -67,6 +67,8 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
             name = section.graph_name or (one.graph.name if one else "the training graph")
             where = run.folder if one is None else one.folder
             for index in gone[:_MANY]:
+                if deleted.took(run, section, index):
+                    cause, hint = deleted.CAUSE, None
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
                              "%s" % (index, name, cause), hint=hint, path=where,
                              severity=INFO if run.alive
@@ -136,6 +138,8 @@ def _cause(run: Run, session: Optional[Session], one: Optional[Paired],
     if faulty:
         return "the disk was full, or writing broke off: files before it are empty or cut off", (
             "free space, or dump fewer steps, dump_data='stats', or a dump_layer")
+    if run.outages:
+        return "not everything could be written: %s" % "; ".join(run.outages), None
     if run.alive:
         return "the process still runs, files may be on their way", None
     if run.document.get("opened") is False:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Iterable, Optional, Sequence
+from typing import Any, Dict, Iterable, Optional, Sequence
 
 from keras_npu_dump.collect import answer
 from keras_npu_dump.collect.evidence import DEFAULT_KEYWORDS
@@ -19,7 +19,8 @@ from keras_npu_dump.errors import InputError
 def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEFAULT_KEYWORDS,
             role: Optional[str] = None, output: Optional[str] = None, verify: bool = False,
             budget: int = 20000, run_id: Optional[str] = None,
-            progress: Optional[Progress] = None, write: bool = True) -> Manifest:
+            progress: Optional[Progress] = None, write: bool = True,
+            known: Optional[Dict[str, Any]] = None) -> Manifest:
     """Finds which Build graph was executed for which dump folder, and how sure that is.
 
     Args:
@@ -43,6 +44,8 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
       run_id: only that process's own run.
       progress: called as (stage, done, total or None).
       write: False writes nothing at all.
+      known: with `run_id`, what that run's own process knows beside its files; see
+        records.read_run.
 
     Returns:
       The Manifest. What could not be paired is among its `problems`, with the cause.
@@ -54,13 +57,16 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
     if role is not None and role not in ROLES:
         raise InputError("role: expected one of %s. Received: %r" % (", ".join(ROLES), role))
     problems = Problems()
-    own = None if run_id is None else read_run(os.path.join(path, "runs", run_id), Problems())
+    own = None if run_id is None else read_run(os.path.join(path, "runs", run_id), Problems(),
+                                               known)
     only = None if own is None or own.device is None else only_device(own.device)
     tree = scan_tree(path, problems, progress, only)
     sessions = group_sessions(tree.folders, tree.dump_path)
     # Dump paths of several hosts may lie side by side, each with records of its own.
     roots = list(dict.fromkeys([tree.dump_path] + sorted(one.root for one in sessions)))
     runs = [run for root in roots for run in read_runs(root, problems)]
+    if own is not None and known is not None:
+        runs = [run for run in runs if run.run_id != run_id] + [own]
     job = Job(roots, os.path.abspath(path), runs, problems)
     job.link(sessions, run_id)
     job.read_graphs(graphs, keywords)

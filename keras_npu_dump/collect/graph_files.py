@@ -17,6 +17,7 @@ from keras_npu_dump.collect.records import Run
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.regular import NotRegularError, check_regular, what_is_there
 from keras_npu_dump.formats.names import GraphName, parse_graph_name
+from keras_npu_dump.formats.tree import walk
 
 _PID = re.compile(r"pid_(\d+)_deviceid_(\d+)$")
 _COLLECT_PID = re.compile(r"(\d+)_(\d+)$")
@@ -153,11 +154,11 @@ def _near(found: Search, root: str, problems: Problems) -> None:
 def _walk(found: Search, root: str, source: str, problems: Problems,
           prune: bool = True) -> None:
     def tell(error: OSError) -> None:
-        if error.filename and os.path.isdir(error.filename):
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             problems.add("unreadable", "cannot read the folder %s: %s" % (
                 error.filename, error.strerror), path=error.filename)
 
-    for visited, (folder, folders, names) in enumerate(os.walk(root, onerror=tell)):
+    for visited, (folder, folders, names) in enumerate(walk(root, tell)):
         if visited >= _MAX_FOLDERS:
             problems.add("unreadable", "%s has more than %d folders, graph files in the rest "
                          "were not looked for" % (root, _MAX_FOLDERS),

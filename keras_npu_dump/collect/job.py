@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.collect import asked, completeness, iterations
+from keras_npu_dump.collect import asked, completeness, deleted, iterations
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Context, Unit
 from keras_npu_dump.collect.graph_files import find_graph_files
@@ -127,6 +127,11 @@ class Job:
                         self.relative(one.file.path) for one in [match.graph] + match.rivals[:2])),
                     path=match.unit.folders[0].path,
                     hint="graph folders of each process (DUMP_GRAPH_PATH) or run records tell them")
+        for session in latest:
+            gone = [key for key in unpaired if key[0] == session.label]
+            if gone and deleted.took_graphs(session.run):
+                deleted.tell_graphs(session, [unpaired.pop(key)[0].unit for key in gone],
+                                    self.problems)
         for (_, _, why), matches in unpaired.items():
             unit = matches[0].unit
             if unit.model_name is None and unit.session.device is not None:
@@ -146,6 +151,7 @@ class Job:
         last = self.launches.last
         runs = self.own if self.one_run else ([] if last is None else last.runs)
         for run in runs:
+            deleted.tell(run, self.problems)
             session = linked.get(id(run))
             trained = self.trained.get(id(session), []) if session is not None else []
             own = [graph for graph in self.graphs if graph.file.pid in (None, run.pid)]

@@ -39,6 +39,7 @@ SEVERITY = {
     "run-older": INFO,            # another launch in the same folder, kept apart
     "operator-foreign": WARNING,  # files of operators that their graph does not have
     "single-operator": INFO,      # files of operators that ran outside any graph
+    "output-deleted": WARNING,    # somebody deleted what a running training had written
     "sampled": INFO,              # not every file was opened
 }
 

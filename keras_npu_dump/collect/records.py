@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import calendar
 import dataclasses
+import itertools
 import json
 import os
 import re
 import socket
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.processes import is_running
@@ -32,6 +33,7 @@ from keras_npu_dump.steps import StepSet
 
 RUN_FILE = "run.json"
 JOURNAL_FILE = "iterations.jsonl"
+_MANY = 10000  # executions that are believed without a line of the journal
 
 
 @dataclasses.dataclass
@@ -67,12 +69,18 @@ class Section:
 
 @dataclasses.dataclass
 class Run:
-    """A run record with its journal. Fields that the record lacks are None or empty."""
+    """A run record with its journal. Fields that the record lacks are None or empty.
+
+    `lost` are the journal's notes of output that was deleted while the run went on; `over`
+    is known where the run's own process asks, at its end.
+    """
 
     folder: str
     run_id: str
     document: Dict[str, Any]
     sections: List[Section]
+    lost: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
+    over: bool = False
 
     @property
     def root(self) -> str:
@@ -114,6 +122,12 @@ class Run:
         return cause if isinstance(cause, str) and cause else None
 
     @property
+    def outages(self) -> List[str]:
+        """Why something that the process wanted to write could not be written."""
+        found = self.document.get("outages")
+        return [str(one) for one in found] if isinstance(found, list) else []
+
+    @property
     def started(self) -> Optional[float]:
         """Seconds since the epoch, None where the record does not say."""
         return parse_time(self.document.get("started"))
@@ -134,7 +148,7 @@ class Run:
         After the recorded end of the training only our own process is believed
         to be the one: other ids may have been given anew.
         """
-        if self.host != socket.gethostname() or self.pid is None:
+        if self.over or self.host != socket.gethostname() or self.pid is None:
             return False
         if self.document.get("ended") is not None:
             return self.pid == os.getpid()
@@ -205,8 +219,17 @@ def read_runs(dump_path: str, problems: Problems) -> List[Run]:
     return runs
 
 
-def read_run(folder: str, problems: Problems) -> Optional[Run]:
-    """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record."""
+def read_run(folder: str, problems: Problems,
+             known: Optional[Dict[str, Any]] = None) -> Optional[Run]:
+    """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record.
+
+    Args:
+      folder: of the run.
+      problems: where a broken record is told.
+      known: what the run's own process knows beside its files, which may be gone or not
+        written to the end: "record", the fields; "journal", lines; "closed", whether all
+        was written that will be.
+    """
     what = kind_of(folder)
     if what is not None and not what.endswith("a folder"):
         problems.not_a_file(NotRegularError(folder, "expected a run folder, this is %s" % what))
@@ -216,18 +239,24 @@ def read_run(folder: str, problems: Problems) -> Optional[Run]:
     try:
         document = read_json(path, MAX_RUN_RECORD)
     except FileNotFoundError:
-        if not os.path.exists(os.path.join(folder, JOURNAL_FILE)):
+        if known is None and not os.path.exists(os.path.join(folder, JOURNAL_FILE)):
             return None
         problems.add("unreadable", "%s is missing, its journal is used alone" % path)
     except NotADirectoryError:
-        return None
+        if known is None:
+            return None
     except (OSError, FormatError) as error:
         problems.unusable("the run record", error, path)
+    if known is not None:
+        document = dict(known["record"])
     if not isinstance(document, dict):
         document = {}
     run_id = str(document.get("run_id") or os.path.basename(folder))
-    run = Run(folder, run_id, document, [])
-    run.sections = read_journal(os.path.join(folder, JOURNAL_FILE), run.asked, problems)
+    run = Run(folder, run_id, document, [], over=known is not None and known["closed"])
+    lines = _lines_of(os.path.join(folder, JOURNAL_FILE), problems)
+    if known is not None:
+        lines = itertools.chain(lines, known["journal"].split(b"\n"))
+    _read_lines(run, lines)
     return run
 
 
@@ -240,20 +269,61 @@ def read_journal(path: str, asked: Optional[StepSet] = None,
       asked: the steps that the run dumps, where they are known.
       problems: are told of a journal that cannot be read.
     """
-    sections: Dict[int, Section] = {}
+    return _sections(_lines_of(path, problems), asked, [])
+
+
+def _lines_of(path: str, problems: Optional[Problems]) -> Iterator[bytes]:
     try:
-        for line in read_lines(path, MAX_JOURNAL, MAX_JOURNAL_LINE):
-            try:
-                event = json.loads(line.decode("utf-8"))
-                _apply(sections, event, asked)
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                # The torn last line of a killed process, or a line of a later version.
-                continue
+        yield from read_lines(path, MAX_JOURNAL, MAX_JOURNAL_LINE)
     except FileNotFoundError:
         pass
     except (OSError, FormatError) as error:
         if problems is not None:
             problems.unusable("the journal", error, path)
+
+
+def _read_lines(run: Run, lines: Iterable[bytes]) -> None:
+    run.sections = _sections(lines, run.asked, run.lost)
+    counts = run.document.get("counts")
+    lost = run.document.get("lost_lines")
+    if not lost or not isinstance(counts, list):
+        return
+    # The end of the record knows what the journal had no room for.
+    known = {section.number: section for section in run.sections}
+    for number, count in enumerate(counts):
+        section = known.get(number)
+        if section is None:
+            section = Section(number)
+            run.sections.append(section)
+        if isinstance(count, int) and not section.final:
+            section.count, section.final = count, True
+        _fill(section, run.asked)
+    run.sections.sort(key=lambda one: one.number)
+
+
+def _fill(section: Section, asked: Optional[StepSet]) -> None:
+    """Executions that the journal has lost: that they ran is known, not which batch they were."""
+    ran = (section.count or 0) - 1
+    intervals = [] if asked is None else [(0, ran)] if asked.is_all else asked.intervals
+    for first, last in intervals:
+        for index in range(first, min(last, ran, first + _MANY) + 1):
+            section.executions.setdefault(index, Execution(
+                index, None, "the journal could not be written"))
+
+
+def _sections(lines: Iterable[bytes], asked: Optional[StepSet],
+              lost: List[Dict[str, Any]]) -> List[Section]:
+    sections: Dict[int, Section] = {}
+    for line in lines:
+        try:
+            event = json.loads(line.decode("utf-8"))
+            if event["event"] == "lost":
+                lost.append(event)
+                continue
+            _apply(sections, event, asked)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            # The torn last line of a killed process, or a line of a later version.
+            continue
     return [sections[number] for number in sorted(sections)]
 
 

@@ -15,10 +15,16 @@ from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.formats.names import classify
-from keras_npu_dump.formats.tree import StepFolder, interpret, not_a_file, numeric_key
+from keras_npu_dump.formats.tree import (
+    MAX_DEPTH,
+    StepFolder,
+    interpret,
+    not_a_file,
+    numeric_key,
+    too_deep,
+)
 
 _TIME = re.compile(r"[0-9]{12,14}$")
-_MAX_DEPTH = 64
 _LOOK = 200
 # Folders at the top of a dump path that hold no dump data.
 _OWN = ("runs", "graphs")
@@ -77,12 +83,16 @@ def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...
         try:
             folders, listing = _list(path, problems)
         except OSError as error:
+            if not below:
+                raise InputError("cannot read %s: %s" % (path, error.strerror)) from None
             problems.add("unreadable", "cannot read the folder %s: %s" % (path, error.strerror),
                          path=path)
             continue
         if not below:
             folders = [name for name in folders if name not in _OWN]
-        if len(below) < _MAX_DEPTH:
+        if len(below) >= MAX_DEPTH and folders:
+            problems.add("unreadable", "%s: %s" % (path, too_deep(path).strerror), path=path)
+        elif folders:
             folders.sort(key=numeric_key, reverse=True)
             pending.extend((os.path.join(path, name), below + (name,)) for name in folders
                            if only is None or only(below + (name,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Dict, List
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, outages
 from keras_npu_dump.emulator import arguments, graph_files, graph_text, shapes
 from keras_npu_dump.emulator.flat import Flat
 from keras_npu_dump.formats import names
@@ -64,7 +64,8 @@ def write(folder: graph_files.GraphFolder, session: Any, graph: Any,
         write_graphs(os.path.join(prefix, name), made)
     except OSError as error:
         # GE logs it and goes on.
-        messages.error("emulator: graph %s cannot be written: %s", name, error)
+        outages.tell("graphs and executions of the emulator", error,
+                     "emulator: graph %s cannot be written", name)
 
 
 def write_function(folder: graph_files.GraphFolder, session: Any, graph: Any, flat: Flat,

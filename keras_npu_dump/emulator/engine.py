@@ -14,7 +14,7 @@ import os
 import threading
 from typing import Any, Deque, Dict, Iterator, List, Set, Tuple
 
-from keras_npu_dump import messages, sigterm, streams
+from keras_npu_dump import messages, outages, sigterm, streams
 from keras_npu_dump.emulator import (
     arguments,
     build_graph,
@@ -145,8 +145,8 @@ class Engine:
         streams.hold_places()  # the script may have closed some since
         try:
             yield
-        except OSError as error:
-            messages.error("emulator: %s: %s", failure, error)
+        except (OSError, MemoryError) as error:
+            outages.tell("graphs and executions of the emulator", error, "emulator: %s", failure)
         except Exception as error:  # pylint: disable=broad-except
             messages.error("emulator: %s, which is a fault of the emulator: %s: %s", failure,
                            type(error).__name__, str(error).partition("\n")[0])

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, Callable, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export.forms import ExportResult, ProgressCallback
@@ -16,6 +16,7 @@ from keras_npu_dump.files.regular import (
     what_is_there,
 )
 from keras_npu_dump.formats import graph_json, names
+from keras_npu_dump.formats.tree import walk
 
 
 def export_graph_json(source: Any, target: Any,
@@ -37,11 +38,12 @@ def export_graph_json(source: Any, target: Any,
       FormatError: the one file that `source` is cannot be read.
     """
     source, target = os.fspath(source), os.fspath(target)
-    work = list(_work(source, only_build))
+    result = ExportResult()
+    work = list(_work(source, only_build, lambda error: result.problems.append(
+        (error.filename, str(error.strerror)))))
     if not work:
         raise InputError("nothing to export: expected graph files "
                          "(ge_proto_*_Build.txt) in %s, found none" % source)
-    result = ExportResult()
     with writing(target):
         for number, (path, relative) in enumerate(work):
             output = os.path.join(target, relative + ".json")
@@ -61,7 +63,8 @@ def export_graph_json(source: Any, target: Any,
     return result
 
 
-def _work(source: str, only_build: bool) -> Iterator[Tuple[str, str]]:
+def _work(source: str, only_build: bool,
+          tell: Callable[[OSError], None]) -> Iterator[Tuple[str, str]]:
     if os.path.isfile(source):
         base = os.path.basename(source)
         yield source, base[:-4] if base.endswith(".txt") else base
@@ -69,8 +72,7 @@ def _work(source: str, only_build: bool) -> Iterator[Tuple[str, str]]:
     if not os.path.isdir(source):
         raise InputError("Expected a graph file or folder. Received: %s, which %s" % (
             source, what_is_there(source)))
-    for folder, folders, files in os.walk(source):
-        folders.sort()
+    for folder, folders, files in walk(source, tell):
         # A folder of such a name is told, not passed over.
         for file in sorted(files + folders):
             name = names.parse_graph_name(file)

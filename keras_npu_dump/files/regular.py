@@ -19,7 +19,8 @@ Path = Union[str, "os.PathLike[str]"]
 # Also for those who open the files of a listed folder in a loop of their own: with these
 # no open waits, and a read of what is no file gives nothing or an error.
 READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+# Also readable: a journal that is deleted while it is open is copied from its descriptor.
+_WRITE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _TYPE = 0o170000  # of st_mode; stat.S_IFMT costs a call for each of a million files
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
           stat.S_IFBLK: "a block device", stat.S_IFDIR: "a folder"}

@@ -10,9 +10,10 @@ path is read afterwards, from the bottom up.
 """
 from __future__ import annotations
 
+import errno
 import os
 import re
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import NotRegularError, kind_of
@@ -22,7 +23,7 @@ from keras_npu_dump.formats import names
 _TIME = re.compile(r"[0-9]{12,14}$")
 _PARTS = re.compile(r"([0-9]+)")
 # No dump is deeper; a folder that contains itself by a mount would be.
-_MAX_DEPTH = 64
+MAX_DEPTH = 64
 _TYPE, _FILE, _LINK = 0o170000, 0o100000, 0o120000  # of st_mode
 
 
@@ -92,10 +93,48 @@ def walk_steps(root) -> Iterator[StepFolder]:
         folders, has_dump = _look(path)
         if has_dump:
             yield interpret(path, above, below)
-        if len(below) < _MAX_DEPTH:
+        if len(below) < MAX_DEPTH:
             folders.sort(key=numeric_key, reverse=True)
             pending.extend((os.path.join(path, name), below + (name,))
                            for name in folders)
+
+
+def walk(root: str, tell: Callable[[OSError], None] = lambda error: None
+         ) -> Iterator[Tuple[str, List[str], List[str]]]:
+    """All folders below `root`, as os.walk gives them, which recurses: a tree may be deep.
+
+    Args:
+      root: a folder.
+      tell: takes the error of a folder that cannot be read, or is nested too deep.
+
+    Yields:
+      (path, names of folders, names of others). Folders that are taken out of the list
+      are passed over.
+    """
+    pending: List[Tuple[str, int]] = [(root, 0)]
+    while pending:
+        path, depth = pending.pop()
+        folders: List[str] = []
+        others: List[str] = []
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    (folders if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
+        except OSError as error:
+            tell(error)
+            continue
+        folders.sort()
+        yield path, folders, others
+        if depth >= MAX_DEPTH and folders:
+            tell(too_deep(path))
+        else:
+            pending.extend((os.path.join(path, name), depth + 1) for name in reversed(folders))
+
+
+def too_deep(path: str) -> OSError:
+    """What is said of a folder whose sub-folders are not looked into."""
+    return OSError(errno.ENAMETOOLONG, "folders below it, at the depth of %d, are not looked into"
+                   % (MAX_DEPTH + 1), path)
 
 
 def _look(path: str) -> Tuple[List[str], bool]:

@@ -2,7 +2,7 @@
 import json
 import os
 
-from keras_npu_dump.capture import journal as journal_module
+from keras_npu_dump.capture import journal_file
 from keras_npu_dump.capture.journal import Journal
 from keras_npu_dump.steps import StepSet
 from tests.conftest import run_python
@@ -60,7 +60,7 @@ except keras_npu_dump.errors.ConfigError as error:
 
 
 def test_what_a_full_disk_loses_are_whole_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal_module, "_MAX_PENDING", 300)
+    monkeypatch.setattr(journal_file, "_MAX_PENDING", 300)
     written = Journal(str(tmp_path / "iterations.jsonl"), StepSet.all())
     section = written.start_section("net", "start")
     write, room = os.write, [30]
@@ -85,7 +85,7 @@ def test_what_a_full_disk_loses_are_whole_lines(tmp_path, monkeypatch):
 
 
 def test_a_line_longer_than_what_may_wait_is_kept_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal_module, "_MAX_PENDING", 100)
+    monkeypatch.setattr(journal_file, "_MAX_PENDING", 100)
     written = Journal(str(tmp_path / "none" / "iterations.jsonl"), None)
     written.write("graph", operators=["x" * 500])
     written.write("graph", operators=[])

@@ -150,8 +150,8 @@ with dump:
 record = json.load(open(dump._capture.record.folder + "/run.json"))
 print(json.dumps([executions(dump), record["opened"], [one["event"] for one in lines(dump)]]))
 """, tmp_path)
-    assert result[:2] == [[[1, 0, 0, None]], True]
-    assert result[2][:2] == ["section", "count"]
+    assert result[:2] == [[[0, 0, 0, None], [1, 0, 0, None]], True]
+    assert result[2][:3] == ["section", "fit", "execution"] and "lost" in result[2]
     assert stderr.count("was deleted after npu_device.open()") == 1
 
 

@@ -121,7 +121,7 @@ def test_a_function_that_cannot_be_instrumented_still_trains_and_is_reported(obs
 def test_a_dump_that_cannot_be_written_is_said_and_training_goes_on(observe):
     seen = observe("blocked")
     assert seen.result == [2.0] * 3
-    assert seen.stderr.count("cannot be dumped") == 3
+    assert seen.stderr.count("cannot be dumped") == 1  # of three, which go on for the same reason
 
 
 def test_a_fault_of_the_emulator_is_said_and_training_goes_on(observe):

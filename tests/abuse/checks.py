@@ -5,6 +5,7 @@ import re
 import stat
 import subprocess
 
+from tests.abuse import later
 from tests.abuse.trees import look
 
 TRACEBACK = b"Traceback (most recent call last)"
@@ -14,6 +15,8 @@ FLAGS = {
     "data_dump_mode": r"all|input|output", "data_dump_data": r"stats|tensor",
     "data_dump_layer": None, "data_dump_ranks": r"[0-9,]+",
 }
+# What a terminal obeys, but for line ends and tabs.
+OBEYED = re.compile(b"[\x00-\x08\x0b-\x1f\x7f].{0,40}")
 # Where commands may write: what `collect` and `triage` leave in the dump folder, and out/.
 WRITTEN = re.compile(r"dump/(manifest\.json|next\.flags)$|out(/|$)")
 
@@ -38,6 +41,10 @@ def faults(name, arguments, answer):
             found.append("stdout is no JSON document: %s" % error)
     if answer["status"] == 2 and not answer["stderr"] and not answer["stdout"]:
         found.append("status 2 without a word")
+    if not later.TERMINAL_COMES_LATER:
+        found += ["%s has what a terminal obeys: %r" % (stream, match.group())
+                  for stream in ("stdout", "stderr")
+                  for match in [OBEYED.search(answer[stream])] if match]
     return found
 
 
@@ -61,17 +68,17 @@ def changes(before, after):
     return found[:5]
 
 
-def flag_faults(tree):
-    """Is next.flags nothing but known options with known values, as absl reads it?"""
+def flag_faults(tree, before, after):
+    """Is what triage wrote nothing but known options with known values, as absl reads it?"""
     from absl import flags as absl_flags
 
     from keras_npu_dump.cli.running import _run_flags
+    written = after.get("dump/next.flags")
+    if written is None or written == before.get("dump/next.flags"):
+        return []  # refused, or in the way; what lay there before is not ours
+    if not stat.S_ISREG(written[0]):
+        return ["next.flags is no file"]
     path = tree.path("next.flags")
-    try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return []
-    except OSError:
-        return []
     values = _run_flags()
     try:
         rest = values(["run", "--flagfile=" + path])[1:]

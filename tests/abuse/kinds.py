@@ -14,6 +14,8 @@ from tests.formats.test_mutations import mutate
 KINDS = {}
 # Kinds of `beside` after which every answer is what it was, but for one problem.
 BESIDE = set()
+# Kinds after which one dump file has other values, or none, and nothing else changes.
+DAMAGE = set()
 PLACES = ("root", "time", "device", "model", "step", "graphs", "pid", "runs", "run_folder")
 TARGETS = ("data", "build", "train_build", "run", "journal", "manifest", "run_manifest", "flags",
            "step", "model", "device", "time", "pid", "graphs", "runs", "run_folder")
@@ -38,8 +40,10 @@ def _free(tree, place):
         "time": ["7", "70000"], "device": ["__inference_train_function_%d" % number, "other"],
         "model": ["%d" % number], "graphs": ["pid_%d_deviceid_0" % number],
         "step": ["MatMul.hostile.%d.3.1796086477857628%s" % (number, csv), "mapping.csv",
-                 "Opdebug.Node_OpDebug.%d.3.1796086477857628" % number, "18446744073709551%d" % number],
-        "pid": ["ge_proto_00000%d_graph_%d_Build.txt" % (number, number), "ge_onnx_00000001.pbtxt"],
+                 "Opdebug.Node_OpDebug.%d.3.1796086477857628" % number,
+                 "18446744073709551%d" % number],
+        "pid": ["ge_proto_00000%d_graph_%d_Build.txt" % (number, number),
+                "ge_onnx_00000001.pbtxt"],
         "runs": ["20301201005600_rank0_pid%d" % number],
         "run_folder": ["sources.json", "functions", ".manifest-%d.tmp" % number],
     }[place])
@@ -123,7 +127,7 @@ def _changing(target, change):
 
 
 def _cut(tree, content):
-    return content[:tree.rng.randrange(len(content) + 1)]
+    return content[:tree.rng.randrange(len(content) or 1)]
 
 
 def _flip(tree, content):
@@ -175,6 +179,10 @@ def _gone(tree):
     _clear(path)
     tree.hostile.append(path)
     return None
+
+
+DAMAGE.update("%s for data" % thing for thing in THINGS)
+DAMAGE.update("%s data" % change for change in ("cut", "noise"))
 
 
 # Names and numbers.
@@ -229,7 +237,8 @@ def _many(tree):
 # What a dump says, and what is later obeyed.
 
 COMMANDS = ["\n--emulate=false", "\nevil.py", "$(touch pwned)", "`touch pwned`", "; touch pwned #",
-            "\" ; touch pwned; \"", "' ; touch pwned; '", "\r--data_dump_step=all", "\x1b]0;title\x07",
+            "\" ; touch pwned; \"", "' ; touch pwned; '", "\r--data_dump_step=all",
+            "\x1b]0;title\x07",
             "\u2028evil.py", " evil.py", "=1+1", "\\\nevil.py", "--", "../../../canary/file",
             "/" + "x" * 5000, "\x85evil.py", "\x0bevil.py", "%s", "#"]
 

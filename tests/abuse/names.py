@@ -5,7 +5,7 @@ ODD = [
     "line\nbreak.{}", "--script{}\n--emulate", "carriage\rreturn{}", "bell\x07and\x1b[31mred{}",
     "tab\tin{}", "\udcff\udcfe not UTF-8 {}", "{}" + "x" * 250, "-rf{}", "$(touch pwned{})",
     "`touch pwned{}`", ";touch pwned{};", "'\"quotes{}", " blank{} ", "back\\slash{}", "{}%s%n{{}}",
-    "\u202eright to left{}", "=cmd|'/c calc'!A{}", "<script>alert({})</script>", "\u4f60\u597d{}",
+    "\u202eright to left{}", "=cmd|'calc'!A{}", "<script>alert({})", "\u4f60\u597d{}",
     "...{}", "\x7f{}", "[red]markup{}[/red]", "*?{}", "nul{}.\u2028line",
 ]
 # What a dump file's, a graph's or a folder's name has around the part that is free.

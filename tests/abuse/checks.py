@@ -41,10 +41,10 @@ def faults(name, arguments, answer):
             found.append("stdout is no JSON document: %s" % error)
     if answer["status"] == 2 and not answer["stderr"] and not answer["stdout"]:
         found.append("status 2 without a word")
-    if not later.TERMINAL_COMES_LATER:
-        found += ["%s has what a terminal obeys: %r" % (stream, match.group())
-                  for stream in ("stdout", "stderr")
-                  for match in [OBEYED.search(answer[stream])] if match]
+    for stream in ("stdout", "stderr"):
+        obeyed = OBEYED.search(answer[stream])
+        if obeyed and not (stream == "stderr" and later.STDERR_COMES_LATER):
+            found.append("%s has what a terminal obeys: %r" % (stream, obeyed.group()))
     return found
 
 
@@ -58,11 +58,16 @@ def _no_constant(text):
     raise ValueError("%s is not JSON" % text)
 
 
-def changes(before, after):
-    """What was changed, made or removed in a box, but for what may be written."""
+def changes(before, after, collected=""):
+    """What was changed, made or removed in a box, but for what may be written.
+
+    Args:
+      collected: a folder for which a manifest was asked, below the box.
+    """
     found = []
+    own = os.path.join(collected, "manifest.json")
     for path in sorted(set(before) | set(after)):
-        if before.get(path) != after.get(path) and not WRITTEN.match(path):
+        if before.get(path) != after.get(path) and path != own and not WRITTEN.match(path):
             what = "made" if path not in before else "removed" if path not in after else "changed"
             found.append("%s %r" % (what, path))
     return found[:5]

@@ -69,8 +69,8 @@ COMES_LATER = dict.fromkeys(
     BROKEN + ["%s %s" % (change, one) for change in ("flipped", "noise") for one in RECORDS],
     "the contents of records are not checked yet")
 
-# Whether names are printed with what a terminal obeys: tables do not show escapes yet.
-TERMINAL_COMES_LATER = True
+# Messages repeat a path of the user's own as it is, escapes included.
+STDERR_COMES_LATER = True
 
 
 def groups():

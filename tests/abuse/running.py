@@ -67,7 +67,10 @@ class Abuse:
             answer = self.driver.run(arguments, os.path.join(tree.box, "work"),
                                      os.path.join(self.folder, "printed%d" % number))
             after = look(tree.box, content=True)
-            told = checks.faults(name, arguments, answer) + checks.changes(before, after)
+            collected = (os.path.relpath(arguments[1], tree.box) if arguments[0] == "collect"
+                         else "")
+            told = checks.faults(name, arguments, answer)
+            told += checks.changes(before, after, collected)
             if arguments[0] == "triage":
                 told += checks.flag_faults(tree, before, after)
             if name == "export msaccucmp":

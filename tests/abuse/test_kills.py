@@ -25,6 +25,8 @@ KILLS = int(os.environ.get("KERAS_NPU_DUMP_KILLS", "3"))
 SEED = int(os.environ.get("KERAS_NPU_DUMP_KILL_SEED", "20261201"))
 SCRIPT = pathlib.Path(__file__).resolve().parent / "killed_training.py"
 ROUNDS = 30
+# From where on the moment is drawn: half of the time goes into tracing the first batch.
+MARKS = ("began", "stepping")
 TOLD = {"step-missing", "step-partial", "truncated-file", "empty-file"}
 
 
@@ -32,10 +34,9 @@ class Truth:
     """The undisturbed training: its files, its iterations, and how long it took."""
 
     def __init__(self, folder):
-        self.process = start(folder)
-        assert self.process.wait(300) == 0
-        began, ended = (os.stat(str(folder / name)).st_mtime for name in ("began", "ended"))
-        self.seconds = ended - began
+        assert start(folder).wait(300) == 0
+        times = {name: os.stat(str(folder / name)).st_mtime for name in MARKS + ("ended",)}
+        self.seconds = {name: times["ended"] - times[name] for name in MARKS}
         self.steps = steps_of(folder)
         document, status = ask(folder, "collect")
         assert status == 0 and len(self.steps) == 2 * ROUNDS
@@ -76,17 +77,22 @@ def iterations(document):
 
 
 def killed(folder, truth, rng):
-    """A training that was killed before its end; the fraction of the time it had."""
+    """Leaves a training that was killed before its end.
+
+    Returns:
+      The fraction of its time that it had.
+    """
     while True:
         shutil.rmtree(str(folder), ignore_errors=True)
         folder.mkdir()
+        mark = rng.choice(MARKS)
         process = start(folder)
         try:
-            while not (folder / "began").exists():
+            while not (folder / mark).exists():
                 assert process.poll() is None
                 time.sleep(0.001)
             fraction = rng.random()
-            time.sleep(fraction * truth.seconds)
+            time.sleep(fraction * truth.seconds[mark])
         finally:
             process.send_signal(signal.SIGKILL)
         if process.wait(60) == -signal.SIGKILL and not (folder / "ended").exists():
@@ -122,7 +128,8 @@ def judged(folder, truth, there, whole):
     listed = training_steps(document)
     names = {step["data_index"]: step["path"] for step in listed}
     for index in sorted(there):
-        at_it = [one for one in told if re.search(r"/%d(/|$)" % index, one["path"] or "")]
+        at_it = [one for one in told if re.search(
+            r"train_function_\d+/\d+/%d(/|$)" % index, one["path"] or "")]
         if index in whole and (at_it or index not in names):
             wrong.append("whole step %d is told as %s" % (index, at_it or "not there"))
         if index not in whole and not at_it:

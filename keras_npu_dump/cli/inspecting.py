@@ -30,9 +30,10 @@ def inspect(options: argparse.Namespace) -> int:
     from keras_npu_dump.report.tables import print_text
     try:
         description, text = _described(options)
-    except PermissionError as error:
+    except OSError as error:
+        # Not readable for us, on a failing disk, or gone since it was listed.
         raise InputError("cannot read %s: %s" % (
-            error.filename or options.path, error.strerror)) from None
+            error.filename or options.path, error.strerror or error)) from None
     if options.json:
         print_json(description)
     else:
@@ -75,5 +76,6 @@ def rank_of(text: Any) -> Union[int, str, None]:
 def _holds_dump_files(folder: str) -> bool:
     from keras_npu_dump.formats.names import classify
     with os.scandir(folder) as entries:
-        return any(entry.is_file() and classify(entry.name) in ("dump", "stats", "overflow")
-                   for entry in entries)
+        # os.path.isfile says no of a link to itself, where entry.is_file() raises.
+        return any(classify(entry.name) in ("dump", "stats", "overflow")
+                   and os.path.isfile(entry.path) for entry in entries)

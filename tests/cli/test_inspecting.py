@@ -203,6 +203,20 @@ def test_lines_of_a_mapping_that_are_skipped_are_counted(here, capsys):
     assert "skipped" not in shown(capsys, "mapping.csv")
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="a file whose reading fails")
+@pytest.mark.parametrize("name", ["notes", "Add.a.1.2.1900000000123456", "mapping.csv",
+                                  "ge_proto_00000003_graph_3_Build.txt"])
+def test_a_file_that_fails_while_it_is_read(here, capsys, name):
+    (here / name).symlink_to("/proc/self/mem")
+    assert "cannot read %s" % name in refused(capsys, "inspect", name)
+
+
+def test_a_link_to_itself_changes_nothing(dump, capsys):
+    before = described(capsys, dump)
+    (dump / "Add.a.1.2.1900000000123456").symlink_to("Add.a.1.2.1900000000123456")
+    assert described(capsys, dump) == before
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user to try it")
 def test_what_may_not_be_read(capsys):
     with tempfile.TemporaryDirectory() as folder:

@@ -65,10 +65,12 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
         if gone and session is not None:
             cause, hint = _cause(run, session, one, graphs, faulty, wrong_layers)
             name = section.graph_name or (one.graph.name if one else "the training graph")
-            where = run.folder if one is None else one.folder
             for index in gone[:_MANY]:
                 if deleted.took(run, section, index):
                     cause, hint = deleted.CAUSE, None
+                # Where the step would lie: no other step is to be blamed.
+                where = run.folder if one is None else os.path.join(
+                    os.path.dirname(one.folder), str(index))
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
                              "%s" % (index, name, cause), hint=hint, path=where,
                              severity=INFO if run.alive

@@ -146,7 +146,11 @@ def _look(path: str) -> Tuple[List[str], bool]:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 elif not has_dump:
-                    has_dump = names.classify(entry.name) in _STEP_KINDS
+                    kind = names.classify(entry.name)
+                    # A FIFO or a link to nowhere maps no names; one that is named like dump
+                    # data stands where data should be.
+                    has_dump = kind in _STEP_KINDS and (
+                        kind != "mapping" or os.path.isfile(entry.path))
     except OSError:
         pass
     return folders, has_dump

@@ -30,8 +30,12 @@ class _Flags(absl_flags.FlagValues):
                 read_record(filename, MAX_FLAG_FILE)
             except FormatError as error:
                 raise InputError("--flagfile: %s" % error) from None
-            except OSError:
+            except (FileNotFoundError, PermissionError):
                 pass  # absl says so
+            except OSError as error:
+                # It opens, and fails while it is read.
+                raise InputError("--flagfile: cannot read %s: %s" % (
+                    filename, error.strerror or error)) from None
         try:
             return super()._get_flag_file_lines(filename, parsed_file_stack)
         except UnicodeDecodeError as error:

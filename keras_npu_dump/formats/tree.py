@@ -147,10 +147,10 @@ def _look(path: str) -> Tuple[List[str], bool]:
                     folders.append(entry.name)
                 elif not has_dump:
                     kind = names.classify(entry.name)
-                    # A FIFO or a link to nowhere maps no names; one that is named like dump
-                    # data stands where data should be.
+                    # A FIFO or a link to a folder maps no names, and digits may name anything;
+                    # what is named like dump data stands where data should be.
                     has_dump = kind in _STEP_KINDS and (
-                        kind != "mapping" or os.path.isfile(entry.path))
+                        kind not in ("mapping", "digits") or os.path.isfile(entry.path))
     except OSError:
         pass
     return folders, has_dump

@@ -70,7 +70,7 @@ COMES_LATER = dict.fromkeys(
     "the contents of records are not checked yet")
 
 # Messages repeat a path of the user's own as it is, escapes included.
-STDERR_COMES_LATER = True
+STDERR_COMES_LATER = False
 
 
 def groups():

@@ -27,6 +27,7 @@ def test_the_documented_tree_is_read(tmp_path):
 def test_a_mapping_that_is_no_file_makes_no_step(tmp_path):
     put(tmp_path, "20310102030405", "0", "train", "6", "0", DUMP)
     os.mkfifo(str(tmp_path / "mapping.csv"))
+    (tmp_path / "20310102030405" / "20310102030406").symlink_to(tmp_path)
     (tmp_path / "20310102030405" / "mapping.csv").symlink_to(tmp_path)
     step, = tree.walk_steps(tmp_path)
     assert step.data_index == 0

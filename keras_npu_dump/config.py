@@ -68,7 +68,8 @@ class DumpConfig:
       collect: write the manifest when training ends. Defaults to True.
       min_free_gb: refuse to start with less free space than this, in units of
         10**9 bytes. Defaults to 5.
-      strict: what would be a warning while training stops it. Defaults to False.
+      strict: what would be a warning while training stops it, and a dump that is missing
+        or not whole at its end is an IncompleteDumpError. Defaults to False.
       explicit: names of the fields that the user has said; with the others a script's
         own `npu_device.global_options()` wins. Defaults to those that are given.
 

@@ -21,6 +21,24 @@ class DeviceNotFoundError(DumpError, RuntimeError):
     """Neither npu_device nor its emulator is there."""
 
 
+class IncompleteDumpError(DumpError, RuntimeError):
+    """With `strict`: steps that were asked for and executed are not there, or not whole.
+
+    Raised where a training has ended well, by `on_train_end` of NpuDumpCallback and by
+    the end of `with DumpSession`.
+
+    Attributes:
+      problems: what `collect` found, each with `code`, `message`, `hint` and `path`.
+    """
+
+    def __init__(self, message, problems=()):
+        super().__init__(message)
+        self.problems = list(problems)
+
+    def __reduce__(self):
+        return (type(self), (str(self), self.problems))
+
+
 class InputError(DumpError):
     """A path or argument that a command cannot work with."""
 

@@ -57,8 +57,8 @@ SPECS = (
     _Spec("data_dump_min_free_gb", "text", "",
           "Refuse to start with less free space. Empty: %g." % config.DEFAULT_MIN_FREE_GB),
     _Spec("data_dump_strict", "switch", False,
-          "Stop training where a dump is missing, instead of a warning; under run, exit status 1"
-          " where one is missing at the end."),
+          "Stop training where a dump is missing, instead of a warning; at its end, fail where one"
+          " is missing or not whole (under run, exit status 1)."),
 )
 
 

@@ -57,7 +57,7 @@ def _written(path: str) -> Optional[Manifest]:
 
 
 def _holds(manifest: Manifest, runs: Iterable[str], written: int) -> bool:
-    """No run, folder or file is newer than the manifest, and every run had ended."""
+    """No run, folder, graph or file is newer than the manifest, and every run had ended."""
     if sorted(run.run_id for run in manifest.runs) != sorted(runs):
         return False
     if any(run.ended is None for run in manifest.runs):
@@ -73,7 +73,9 @@ def _holds(manifest: Manifest, runs: Iterable[str], written: int) -> bool:
                 folders.add(folder)
                 folder = os.path.dirname(folder)
     try:
-        return all(os.stat(folder).st_mtime_ns <= written for folder in folders)
+        files = {manifest.absolute(pair.graph) for pair in manifest.pairs if pair.graph}
+        # Clocks of file systems tick slowly: what came in the same tick may have come after.
+        return all(os.stat(path).st_mtime_ns < written for path in folders | files)
     except OSError:
         return False
 

@@ -16,6 +16,7 @@ from keras_npu_dump.analysis import (
     rule_overflow,
     rule_precision,
     rule_ranks,
+    unread,
 )
 from keras_npu_dump.analysis.evidence import show_places
 from keras_npu_dump.analysis.executions import PairView
@@ -41,11 +42,14 @@ class Triage:
     """The answer.
 
     Attributes:
-      verdict: "healthy" or "suspect".
+      verdict: "suspect"; "incomplete" where nothing of what was read is suspect, and
+        something that was asked for was not read; "healthy".
       suspects: of high and medium confidence, in time: the first cause first.
       next: the next dump.
       checked: what was looked at: "ranks", "executions", "counted" (executions as
         the journals count them, or None), "data_indices", "not_seen" (sentences),
+        "incomplete" (what was asked for and not read: "code" as in a manifest's
+        problems, "message", "path"),
         "operators", "files", "tensors", "dump_data", "graph", "rules" and
         "not_checked" (rule: why), "observations" (what looks odd and is of low
         confidence, as suspects), "neighbours" (operator: its producers,
@@ -84,10 +88,12 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
 
     Returns:
       A Triage; its `verdict` is "suspect" if there is a suspect of high or
-      medium confidence.
+      medium confidence, else "incomplete" if something that was asked for was not
+      read: "healthy" is said of what was read only, and never of nothing.
 
     Raises:
-      InputError: no dump data there, an unknown role, no operators asked for.
+      InputError: no trace of a dump there, an unknown role or rank, no dump of that
+        role, no operators asked for.
       FormatError: a manifest.json that is none.
     """
     if role not in ROLES + ("all",):
@@ -96,17 +102,25 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
         raise InputError("limit: expected at least 1 operator. Received: %r" % limit)
     run = path if isinstance(path, Run) else open_run(path, progress=progress)
     groups = run.groups(role)
-    if rank is not None:
+    if rank is not None and (rank in groups or rank not in {
+            one.rank for one in run.manifest.runs}):
         groups = {rank: run.select(rank, role)}
+    elif rank is not None:
+        groups = {}  # nothing came of a rank that trained
     work = _Work(run, role, progress)
     for key, pairs in groups.items():
         for ordinal, pair in enumerate(pairs):
             work.read(key, ordinal, pair)
-    if not work.series and not _overflow_only(run):
+    chosen = [pair for pairs in groups.values() for pair in pairs]
+    known = {id(pair) for pair in chosen}
+    gaps = unread.gaps(run.manifest, unread.Selection(
+        chosen, [pair for pair in run.pairs if id(pair) not in known], role, rank), work.problems)
+    if not work.series and (unread.nothing_known(run.manifest, run.pairs, gaps)
+                            or not (gaps or _overflow_only(run))):
         raise InputError("no dump data below %s to look at%s" % (
             run.path, "" if not run.pairs else ": no %s graph was dumped" % (
                 "training" if role == "train" else role)))
-    return work.answer(limit, write)
+    return work.answer(limit, write, gaps)
 
 
 def _name_fusion_pass(suspect: Suspect) -> None:
@@ -149,7 +163,7 @@ class _Work:
         if self.progress is not None:
             self.progress("files", self.files, None)
 
-    def answer(self, limit: int, write: Union[bool, str]) -> Triage:
+    def answer(self, limit: int, write: Union[bool, str], gaps: List[unread.Gap]) -> Triage:
         found: List[Suspect] = []
         for series in self.series:
             found.extend(self._of_one(series))
@@ -174,10 +188,13 @@ class _Work:
         if planned.dump_step is not None:
             self._write(planned, suspects, write)
         checked = self._checked(ranks, suspects, observations, covered)
+        if not (gaps or checked["tensors"] or self.events or _overflow_only(self.run)):
+            gaps = [unread.Gap("not-dumped", "no tensor was read", None)]
+        checked["incomplete"] = [one.to_json() for one in gaps]
         if more > 0:
             checked["more_suspects"] = more
-        return Triage("suspect" if suspects else "healthy", suspects, planned, checked,
-                      observations)
+        verdict = "suspect" if suspects else "incomplete" if gaps else "healthy"
+        return Triage(verdict, suspects, planned, checked, observations)
 
     def _of_one(self, series: Series) -> List[Suspect]:
         if any(one.kinds.get("overflow") for one in series.pair.steps):

@@ -6,16 +6,18 @@ from typing import Any, Dict, FrozenSet, List, Optional
 from keras_npu_dump import messages
 from keras_npu_dump.capture import device, distributed, environment, guards
 from keras_npu_dump.capture.paths import absolute, prepare_dump_path
-from keras_npu_dump.capture.process import Capture, existing_of_this_process, of_this_process
+from keras_npu_dump.capture.process import (
+    RUN,
+    Capture,
+    existing_of_this_process,
+    of_this_process,
+)
 from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 from keras_npu_dump.files.quoting import shell_word
 
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
-
-# Who asks for a dump of a script that need not know of it.
-RUN = "keras-npu-dump run"
 
 # What a script may set itself in global_options(), and which field of ours it becomes.
 _ADOPTED = ("dump_path", "dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
@@ -65,6 +67,8 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
         _current = _configure(module, config, who)
     if _current is not None and who not in _current.faces:
         _current.faces.append(who)
+    if _current is not None:
+        _current.strict = _current.strict or config.strict
     return _current
 
 

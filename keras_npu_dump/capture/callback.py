@@ -9,6 +9,7 @@ from keras_npu_dump.capture.by_hand import HandLoop
 from keras_npu_dump.capture.fit import Fit, begin_fit, unwind
 from keras_npu_dump.capture.process import of_this_process
 from keras_npu_dump.capture.session import config_of, manifest_of
+from keras_npu_dump.capture.strict import check_training
 from keras_npu_dump.config import NOT_GIVEN, DumpConfig
 
 
@@ -64,6 +65,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
       ConfigError: for what GE would reject, or where the script set something else.
       DeviceOpenedError: if the device was opened with other options.
       DeviceNotFoundError: without npu_device and without the emulator.
+      IncompleteDumpError: with `strict`, at the end of a fit, where a step was executed
+        and its dump is not there, or not whole.
     """
 
     # Keras 3: the end hook may run in another thread; it only counts.
@@ -184,8 +187,11 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._restore(self._outer.pop())
             return
         # Batch hooks that come after a fit are not those of a loop by hand.
+        counted = fit is not None or self._loop is not None
         self._fit = self._loop = self._caller = None
         self._mute = self._mute or fit is not None
+        if counted and self._capture is not None and self._capture.active_fit is None:
+            check_training(self._capture)
 
     def _join_run(self) -> None:
         """Off, and the hooks are called by hand: nobody else counts them for `run`."""

@@ -20,6 +20,7 @@ from keras_npu_dump.capture import (
     remarks,
     script_run,
     silencers,
+    strict,
     train_function,
     watcher,
 )
@@ -32,6 +33,8 @@ from keras_npu_dump.config import DumpConfig
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.steps import StepSet
 
+# Who asks for a dump of a script that need not know of it.
+RUN = "keras-npu-dump run"
 # Seconds for which `Capture.manifest` gives the same answer to the same count.
 _FRESH = 30.0
 
@@ -53,6 +56,8 @@ class Capture:
       failure: what stops training at the next batch; None while all is well.
       final: the manifest of the end, None before or without.
       lookout: sees what is deleted.
+      strict: whoever asked for this dump wants it whole; `strict_told` once an exception
+        has said that it is not.
     """
 
     def __init__(self, module: Any, config: DumpConfig, cluster: distributed.Cluster,
@@ -69,6 +74,8 @@ class Capture:
         self.closed = False
         self.ending: Optional[Tuple[str, Optional[str]]] = None
         self.final: Any = None
+        self.strict = config.strict
+        self.strict_told = False
         self.faces: List[str] = []
         self.failure: Optional[DumpError] = None
         self.opened_options: Optional[Dict[str, Optional[str]]] = None
@@ -211,7 +218,7 @@ class Capture:
         return watcher.Watcher(
             wanted, watcher.remaining(self.steps, data_index, end),
             lambda: sum(one.index for one in self.journal.sections),
-            self._fail if self.config.strict else None,
+            self._fail if self.strict else None,
             lambda folder: self.lookout.found(section, folder),
             lambda: self.lookout.look(restore=False))
 
@@ -231,12 +238,23 @@ class Capture:
             error.raised = True  # type: ignore[attr-defined]
             raise error
 
-    def collect(self) -> Any:
-        """Pairs what this process left on disk; writes its manifest."""
+    @property
+    def is_of_run(self) -> bool:
+        """Whether `keras-npu-dump run` has asked for it."""
+        return RUN in self.faces
+
+    def collect(self, settled: Optional[bool] = None, write: bool = True) -> Any:
+        """Pairs what this process left on disk; writes its manifest.
+
+        Args:
+          settled: nothing more is on its way from the device. Defaults to whether this is
+            closed, which comes after the device.
+        """
         import keras_npu_dump
         known = {"record": self.record.fields, "journal": self.journal.unwritten,
-                 "closed": self.closed}
-        return keras_npu_dump.collect(self.dump_path, run_id=self.record.run_id, known=known)
+                 "closed": self.closed if settled is None else settled}
+        return keras_npu_dump.collect(self.dump_path, run_id=self.record.run_id, known=known,
+                                      write=write)
 
     def manifest(self) -> Any:
         """What `collect` says now; while nothing was counted since, what it said before.
@@ -280,6 +298,8 @@ class Capture:
         if self.config.collect:
             descriptors.make_room()
             self._try(self._collect_last)
+        if self.strict:
+            self._try(lambda: strict.tell_at_exit(self, self.final or self.collect(write=False)))
 
     def _try(self, action: Callable[[], None]) -> None:
         try:
@@ -321,6 +341,7 @@ def of_this_process(capture: Capture) -> Capture:
     child = capture._forked = Capture(
         capture.module, config, cluster, capture.asked, capture.said_path)
     child.faces = list(capture.faces)
+    child.strict = capture.strict
     if opened:
         child.after_open(None)
     return child

@@ -4,6 +4,7 @@ from typing import Any, Optional
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.by_hand import HandLoop
 from keras_npu_dump.capture.process import Capture, of_this_process
+from keras_npu_dump.capture.strict import check_training
 from keras_npu_dump.config import NOT_GIVEN, DumpConfig
 from keras_npu_dump.errors import ConfigError
 
@@ -67,6 +68,10 @@ class DumpSession:
 
     Attributes:
       manifest: pairs and problems of this process, collected when it is asked for.
+
+    Raises:
+      IncompleteDumpError: with `strict`, at the end of `with dump:`, where a step was
+        executed and its dump is not there, or not whole.
     """
 
     def __init__(self, config: Optional[DumpConfig] = None, **options: Any):
@@ -88,9 +93,12 @@ class DumpSession:
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        if self._capture is not None:
-            self._capture.lookout.look()
-            self._capture.journal.counts(final=False)
+        if self._capture is None:
+            return
+        self._capture.lookout.look()
+        self._capture.journal.counts(final=False)
+        if exception[:1] in ((), (None,)):
+            check_training(self._capture)
 
     def next_epoch(self) -> None:
         """Says that the next step is batch 0 of a new epoch."""

@@ -17,7 +17,7 @@ RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...
 
 Runs an unchanged training script with dump on. Everything from SCRIPT on is the
 script's own. Its exit status is passed through; 2 if the dump cannot be set up, 1 if
-a dump is missing at the end with --data_dump_strict.
+a dump is missing or not whole at the end with --data_dump_strict.
 """ % PROGRAM
 
 
@@ -127,7 +127,8 @@ def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
         if not error.reader_gone:
             messages.warning("What was dumped cannot be printed%s. %s", "" if final is None else
                              ", it is in %s" % final.path, error)
-    if not outcome.status and config.strict and _is_missing(config, outcome):
+    asked = config.strict or (outcome.capture is not None and outcome.capture.strict)
+    if not outcome.status and asked and _is_missing(config, outcome):
         messages.error("data_dump_strict: what was asked for was not dumped, so the exit status is"
                        " 1; the script's own is 0.")
         return 1
@@ -157,12 +158,13 @@ def _tell_options_after_script(script: str, arguments: List[str]) -> None:
 
 def _is_missing(config: Any, outcome: Any) -> bool:
     """Whether a dump was asked for and did not come, or not whole."""
-    from keras_npu_dump.capture import remarks
+    from keras_npu_dump.capture import remarks, strict
     if config.is_off or outcome.capture is None:
         return not config.is_off
-    if outcome.capture.final is None:
-        return bool(remarks.unreached(outcome.capture))
-    return bool(outcome.capture.final.errors)
+    final = outcome.capture.final
+    if final is None:
+        return bool(remarks.unreached(outcome.capture) or strict.lost(outcome.capture))
+    return bool(final.errors)
 
 
 def _document(config: Any) -> Any:

@@ -29,4 +29,4 @@ def triage(options: argparse.Namespace) -> int:
         print_json(found.to_json())
     else:
         print_triage(found)
-    return 1 if found.verdict == "suspect" else 0
+    return 0 if found.verdict == "healthy" else 1

@@ -11,7 +11,7 @@ from keras_npu_dump.collect.evidence import Unit
 from keras_npu_dump.collect.folders import DumpFolder
 from keras_npu_dump.collect.match import Paired
 from keras_npu_dump.collect.problems import INFO, WARNING, Problems
-from keras_npu_dump.collect.records import Execution, Run, Section, parse_steps
+from keras_npu_dump.collect.records import Run, Section, parse_steps
 from keras_npu_dump.collect.sessions import Session
 from keras_npu_dump.steps import StepSet
 
@@ -74,17 +74,11 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
                 problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
                              "%s" % (index, name, cause), hint=hint, path=where,
                              severity=INFO if run.alive
-                             else WARNING if _in_doubt(section.executions[index]) else None)
+                             else WARNING if section.executions[index].in_doubt else None)
     if session is None and any(section.executions for section in run.sections):
         cause, hint = _cause(run, None, None, graphs, faulty, wrong_layers)
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause), hint=hint, path=run.folder)
-
-
-def _in_doubt(execution: Execution) -> bool:
-    """Whether the journal itself doubts the index; several batches in one are no doubt."""
-    marks = (execution.uncertain or "").split("; ")
-    return any(mark and not mark.startswith("steps_per_execution") for mark in marks)
 
 
 def _uncounted(run: Run, asked: StepSet, folders: Sequence[DumpFolder],
@@ -131,7 +125,7 @@ def _cause(run: Run, session: Optional[Session], one: Optional[Paired],
             return ("the device was opened without dump (the graph's options say enableDump 0): "
                     "settings came after npu_device.open()",
                     "apply the settings before npu_device.open(), or use keras-npu-dump run")
-    if one is None and bodies and not any(body.has_step for body in bodies):
+    if one is None and bodies and not any(body.has_step or body.parts for body in bodies):
         return ("the graph has no step id (no ge_global_step), and with dump_step set the device "
                 "then dumps nothing of it", "try once without dump_step")
     names = [graph.name for graph in graphs if graph.role == "train"]
@@ -147,7 +141,7 @@ def _cause(run: Run, session: Optional[Session], one: Optional[Paired],
     if run.document.get("opened") is False:
         return ("npu_device was not opened with these settings",
                 "apply the settings before npu_device.open(), or use keras-npu-dump run")
-    if run.ended is None:
+    if run.ended is None and not run.over:
         return "the process was ended before the files were written", None
     if session is None:
         return ("no folder of any graph is there; the device may have been opened before the "

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, Dict, FrozenSet, List, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Set, Tuple
 
 from keras_npu_dump.formats import graph_reader
 from keras_npu_dump.formats.graph import Graph, NamedAttrs
@@ -40,6 +40,9 @@ _FIRST_DESCS, _EVERY_DESC = 10, 20
 # Larger graphs are read operator by operator, without their options.
 _STREAM_BYTES = 64 << 20
 _OPTIONS = ("GlobalOptions", "SessionOptions", "GraphOptions")
+# What the emulator (since 0.2) says of each graph: the operators that leave one file each
+# time it runs, and whether it runs once in every execution.
+LEAVES, ALWAYS = "_emulated_files", "_emulated_always"
 
 
 Tensors = List[Tuple[str, Tuple[int, ...]]]
@@ -65,6 +68,16 @@ class OpFact:
     conditional: bool = False
 
 
+class Part(NamedTuple):
+    """A graph of an emulated dump: each time it runs, each of `keys` leaves one file.
+
+    `always`: it runs once in every execution, not any number of times.
+    """
+
+    keys: FrozenSet[str]
+    always: bool
+
+
 @dataclasses.dataclass
 class Body:
     """A graph file read whole.
@@ -77,6 +90,9 @@ class Body:
       types: of all operators.
       has_step: an operator keeps the step counter (`ge_global_step`).
       options: GE options that the graph carries.
+      parts: what is known exactly of the files of an execution; empty but for
+        emulated dumps.
+      absent: names of graphs that are called and not in the file.
     """
 
     names: List[str]
@@ -86,6 +102,8 @@ class Body:
     types: Set[str]
     has_step: bool
     options: Dict[str, str]
+    parts: List[Part] = dataclasses.field(default_factory=list)
+    absent: List[str] = dataclasses.field(default_factory=list)
     operator_names: Set[str] = dataclasses.field(default_factory=set)
     owed_by: Dict[Tuple[str, FrozenSet[str]], FrozenSet[str]] = dataclasses.field(
         default_factory=dict)
@@ -133,6 +151,7 @@ def read_body(path: str, size: int) -> Body:
             reader.start(one.name)
             for op in one.ops:
                 reader.add(one.name, op)
+            reader.note_files(one)
             if len(reader.names) == 1:
                 reader.options = _options(one)
     return reader.body()
@@ -161,6 +180,8 @@ class _Reader:
         self._count = 0
         self._has_step = False
         self._conditional: Set[str] = set()
+        self._called: Set[str] = set()
+        self._leaves: List[Tuple[str, FrozenSet[str], bool]] = []
 
     def start(self, name: str) -> None:
         if name not in self._by_graph:
@@ -179,8 +200,11 @@ class _Reader:
         self._count += 1
         if "ge_global_step" in name:
             self._has_step = True
-        if kind.calls and (kind.conditional or graph in self._conditional):
-            self._conditional.update(op.subgraph_names)
+        if kind.calls:
+            called = op.subgraph_names
+            self._called.update(called)
+            if kind.conditional or graph in self._conditional:
+                self._conditional.update(called)
         described = number < _FIRST_DESCS or number % _EVERY_DESC == 0
         if described:
             inputs = [(one.dtype, one.shape) for one in op.input_descs]
@@ -200,13 +224,35 @@ class _Reader:
             not kind.quiet and not _no_task(op), described)
         self._by_graph[graph].append(key)
 
+    def note_files(self, graph: Graph) -> None:
+        """What the emulator says of the files of a graph that was just read."""
+        names = graph.attrs.get(LEAVES)
+        if isinstance(names, list):
+            self._leaves.append((graph.name, frozenset(one for one in names if isinstance(
+                one, str)), bool(graph.attrs.get(ALWAYS))))
+
+    def _parts(self) -> List[Part]:
+        """Names of files that two graphs share tell nothing."""
+        owners: Dict[str, int] = {}
+        found = []
+        for graph, names, always in self._leaves:
+            keys = [key for key in self._by_graph[graph] if self._keys[key].name in names]
+            found.append((keys, always))
+        for keys in self._by_graph.values():
+            for key in keys:
+                owners[key] = owners.get(key, 0) + 1
+        return [Part(frozenset(key for key in keys if owners[key] == 1), always)
+                for keys, always in found]
+
     def body(self) -> Body:
         for name in self._conditional:
             for key in self._by_graph.get(name, ()):
                 self._keys[key].conditional = True
         return Body(self.names, self._keys,
                     {name: frozenset(keys) for name, keys in self._by_graph.items()},
-                    self._count, set(self._kinds), self._has_step, self.options)
+                    self._count, set(self._kinds), self._has_step, self.options,
+                    self._parts() if self._leaves else [],
+                    sorted(self._called.difference(self.names)))
 
 
 def _no_task(op: Any) -> bool:

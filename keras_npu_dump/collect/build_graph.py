@@ -8,7 +8,6 @@ from typing import Any, Dict, List, Optional
 from keras_npu_dump.collect.body import QUIET_TYPES as QUIET_TYPES
 from keras_npu_dump.collect.body import Body, read_body
 from keras_npu_dump.collect.graph_files import GraphFile
-from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import NotRegularError, open_text
 from keras_npu_dump.formats import graph_reader
@@ -18,16 +17,16 @@ from keras_npu_dump.formats.names import sanitise
 class BuildGraph:
     """A graph file with its head, and with its body once `read_body` was called."""
 
-    def __init__(self, file: GraphFile, problems: Problems):
+    def __init__(self, file: GraphFile):
         self.file = file
         self.name: Optional[str] = None
         self.body: Optional[Body] = None
         self.error: Optional[str] = None
+        self.is_no_file: Optional[NotRegularError] = None
         self.role = "unknown"
         self.role_evidence: List[str] = []
         # The name of its folder, as the device writes it (runtime dump_task.h).
         self.dump_name: Optional[str] = None
-        self._problems = problems
         try:
             self.name = graph_reader.read_head(file.path).name
             self.dump_name = sanitise(self.name)
@@ -60,11 +59,7 @@ class BuildGraph:
 
     def _fail(self, error: Exception) -> None:
         self.error = str(error)
-        if isinstance(error, NotRegularError):
-            self._problems.not_a_file(error)
-        else:
-            self._problems.add("unreadable", "cannot read the graph file: %s" % error,
-                               path=self.file.path)
+        self.is_no_file = error if isinstance(error, NotRegularError) else None
 
 
 def _digest(path: str) -> bytes:

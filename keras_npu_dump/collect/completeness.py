@@ -5,10 +5,10 @@ import os
 import time
 from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
-from keras_npu_dump.collect.body import Body
+from keras_npu_dump.collect import missing_files
 from keras_npu_dump.collect.folders import DUMP_KINDS, DumpFolder
 from keras_npu_dump.collect.headers import Content, SoundCheck, read_content
-from keras_npu_dump.collect.match import Match, Paired
+from keras_npu_dump.collect.match import Paired
 from keras_npu_dump.collect.problems import Problems
 from keras_npu_dump.collect.rules_content import dump_options
 from keras_npu_dump.collect.sessions import Session
@@ -24,7 +24,8 @@ Fault = Tuple[Session, DumpFolder, int, Content]
 def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Problems,
                 progress: Optional[Callable[[str, int, Optional[int]], None]] = None,
                 now: Callable[[float], None] = time.sleep) -> Set[str]:
-    """Empty, truncated, foreign and unexplained files; returns the folders with faults.
+    """Empty, truncated, foreign and unexplained files, and step folders without any; returns
+    the folders with faults.
 
     Args:
       budget: how many files are opened at most; None opens all.
@@ -52,8 +53,11 @@ def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Pr
     if step > 1:
         problems.add("sampled", "of %d files %d were opened, every %d. of each folder" % (
             total, opened, step), hint="--verify opens all of them")
-    _tell_faults(faults, problems, now)
-    return {folder.path for _, folder, _, content in faults if content.fault != "foreign"}
+    bare = missing_files.without_files(sessions)
+    _tell_faults(faults, problems, now, bool(bare))
+    missing_files.tell_without(bare, problems)
+    return {folder.path for _, folder, _, content in faults if content.fault != "foreign"}.union(
+        folder.path for _, folder in bare)
 
 
 def _look_at_names(session: Session, folder: DumpFolder, faults: List[Fault],
@@ -86,16 +90,17 @@ def _tell_unmapped(folder: DumpFolder, position: int, problems: Problems) -> Non
         folder.names[position], said), path=os.path.join(folder.path, folder.names[position]))
 
 
-def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float], None]) -> None:
+def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float], None],
+                 wait: bool) -> None:
     maybe = [one for one in faults if one[3].fault in ("empty", "truncated")]
-    if any(not _alive(one[0]) for one in maybe):
+    if wait or any(not one[0].alive for one in maybe):
         now(LOOK_AGAIN)
     growing: Dict[str, int] = {}
     for session, folder, position, content in faults:
         name = folder.names[position]
         path = os.path.join(folder.path, name)
         if content.fault in ("empty", "truncated") and (
-                _alive(session) or _size(path) != folder.sizes[position]):
+                session.alive or _size(path) != folder.sizes[position]):
             growing[folder.path] = growing.get(folder.path, 0) + 1
         elif content.fault == "empty":
             problems.add("empty-file", "%s is empty" % name, path=path,
@@ -112,10 +117,6 @@ def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float],
                      hint="collect again when the training has ended")
 
 
-def _alive(session: Session) -> bool:
-    return session.run is not None and session.run.process_alive
-
-
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
@@ -124,58 +125,31 @@ def _size(path: str) -> int:
 
 
 def check_operators(pair: Paired, problems: Problems) -> None:
-    """Operators without a file and files without an operator, for one graph of one session."""
+    """Operators that left no file in any step, and files without an operator."""
     body = pair.graph.body
-    if body is None or _is_overflow(pair):
+    if body is None or missing_files.is_overflow(pair):
         return
     mode, layers = dump_options(pair.session, pair.graph)
     owed = body.owed(mode, layers)
-    missing: Dict[FrozenSet[str], List[str]] = {}
+    have: Set[str] = set()
     foreign: Dict[FrozenSet[str], List[str]] = {}
-    for where, have in _by_step(pair.matches).items():
-        gone = owed - have
-        extra = frozenset(key for key in have if key not in body.keys)
-        if gone:
-            missing.setdefault(gone, []).append(where)
+    steps = missing_files.executions_of([match.unit for match in pair.matches])
+    for step in steps:
+        operators = step.operators
+        have |= operators
+        extra = frozenset(key for key in operators if key not in body.keys)
         if extra:
-            foreign.setdefault(extra, []).append(where)
-    for gone, places in missing.items():
+            foreign.setdefault(extra, []).append(step.path)
+    # Of an emulated dump more is known: `missing_files` tells it, as an error.
+    gone = owed.difference(have, *[part.keys for part in body.parts])
+    if gone and have and not pair.session.alive:
         problems.add("operator-missing", "%d of %d operators of %s left no file in %d steps, "
-                     "such as %s" % (len(gone), len(owed), pair.graph.name, len(places),
-                                     _some(gone, body)), path=places[0])
+                     "such as %s" % (len(gone), len(owed), pair.graph.name, len(steps),
+                                     missing_files.some(gone, body)), path=steps[0].path)
     for extra, places in foreign.items():
         problems.add("operator-foreign", "%d files are of operators that %s does not have, such "
                      "as %s" % (len(extra), pair.graph.name, ", ".join(sorted(extra)[:3])),
                      path=places[0])
-
-
-def _is_overflow(pair: Paired) -> bool:
-    """An overflow dump owes nothing: only operators that overflowed have files."""
-    run = pair.session.run
-    body = pair.graph.body
-    return ((run is not None and bool(run.options.get("enable_dump_debug")))
-            or (body is not None and body.options.get("ge.exec.enableDumpDebug") == "1")
-            or any(fact.kind == "overflow" for match in pair.matches
-                   for folder in match.unit.folders for fact in set(folder.facts)))
-
-
-def _by_step(matches: Sequence[Match]) -> Dict[str, FrozenSet[str]]:
-    """Operators of each execution; the parts of a dynamic graph count as one."""
-    found: Dict[Tuple, Tuple[str, List[FrozenSet[str]]]] = {}
-    loads: Dict[Tuple, int] = {}
-    for match in sorted(matches, key=lambda one: one.unit.model_id or 0):
-        # The n-th load of each model name goes together.
-        name = match.unit.model_name
-        load = loads.get((name,), 0)
-        loads[(name,)] = load + 1
-        for folder in match.unit.folders:
-            entry = found.setdefault((load, folder.data_index), (folder.path, []))
-            entry[1].append(folder.operators)
-    return {path: frozenset().union(*sets) for path, sets in found.values()}
-
-
-def _some(keys: FrozenSet[str], body: Body) -> str:
-    return ", ".join(sorted(body.keys[key].name for key in keys)[:3])
 
 
 def check_disk(dump_path: str, faulty: Set[str], problems: Problems) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional
 
-from keras_npu_dump.collect.problems import INFO
+from keras_npu_dump.collect.problems import INFO, Problems
 from keras_npu_dump.collect.records import Run
 
 STEP_HINT = "a loop of one's own wants `with dump.step():` around each step"
@@ -37,7 +37,7 @@ def of(run: Run, counts: List[int]) -> Ending:
     if run.document.get("opened") is False:
         return Ending(", npu_device was never opened%s" % (
             ": " + run.cause if run.cause else ""), None, None)
-    if run.ended is None:
+    if run.ended is None and not run.over:
         # The journal notes dumped executions and ends of fits: more may have run.
         return Ending(", %s or more ran%s; the process ended before" % (executions, graphs), None,
                       None)
@@ -59,3 +59,22 @@ def is_uncounted_loop(run: Run) -> bool:
     """Whether `with dump:` was entered and `with dump.step():` never."""
     return bool(run.sections) and all(
         section.model == "loop" and section.last is None for section in run.sections)
+
+
+def watched(run: Run) -> bool:
+    """Whether executions ran that overflow detection could see; where nobody has counted,
+    an opened device is believed."""
+    if run.document.get("opened") is False:
+        return False
+    return not run.sections or any(section.count != 0 for section in run.sections)
+
+
+def tell_death(run: Run, problems: Problems) -> None:
+    """A training that died may have been asked for more than it came to."""
+    if not (run.options.get("enable_dump") or run.options.get("enable_dump_debug")):
+        return
+    died = run.died
+    if died is not None:
+        problems.add("run-crashed", "the training of %s did not end well: %s" % (
+            run.run_id, died), path=run.folder, hint="what it would have dumped after that is"
+            " not there")

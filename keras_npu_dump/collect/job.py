@@ -4,7 +4,14 @@ from __future__ import annotations
 import os
 from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.collect import asked, completeness, deleted, iterations
+from keras_npu_dump.collect import (
+    asked,
+    completeness,
+    deleted,
+    endings,
+    iterations,
+    missing_files,
+)
 from keras_npu_dump.collect.build_graph import BuildGraph
 from keras_npu_dump.collect.evidence import Context, Unit
 from keras_npu_dump.collect.graph_files import find_graph_files
@@ -12,7 +19,7 @@ from keras_npu_dump.collect.headers import HeaderCache
 from keras_npu_dump.collect.launches import find_launches
 from keras_npu_dump.collect.match import Match, Paired
 from keras_npu_dump.collect.pairing import make_pairs, make_units, match_units
-from keras_npu_dump.collect.problems import INFO, Problems
+from keras_npu_dump.collect.problems import ERROR, INFO, Problems
 from keras_npu_dump.collect.records import Run, read_run
 from keras_npu_dump.collect.roles import decide_role, role_by_name
 from keras_npu_dump.collect.sessions import Session, link_runs
@@ -73,7 +80,7 @@ class Job:
         files = self.search.files
         if self.one_run:
             files = [one for one in files if one.pid in (None, self.own[0].pid)]
-        self.graphs = [BuildGraph(one, self.problems) for one in files]
+        self.graphs = [BuildGraph(one) for one in files]
         self.keywords = list(keywords)
         self.context = Context(self.runs, self.launches, self.keywords, {}, HeaderCache(),
                                self.roots)
@@ -106,11 +113,37 @@ class Job:
         for pair in self.pairs:
             if pair.session in latest:
                 completeness.check_operators(pair, problems)
+        missing_files.check_steps([one for one in self.pairs if one.session in latest], [
+            match.unit for match in self.matches
+            if match.graph is None and match.unit.session in latest], problems)
         for session in latest:
             iterations.tell_uncertain(self.trained[id(session)], problems)
         if not narrow:
             self._check_asked(latest, faulty)
+        self._tell_graphs(latest)
         self._tell_runs(latest)
+
+    def _tell_graphs(self, latest: List[Session]) -> None:
+        """Graph files that cannot be read: an error where one is, or may be, a dump's own."""
+        dumped = {id(one.graph) for one in self.pairs if one.session in latest}
+        bare = [one for one in latest if not self.trained[id(one)]]
+        for graph in self.graphs:
+            if graph.body is not None and graph.body.absent:
+                # Behind the root graph come those that it calls, in one file.
+                self.problems.add(
+                    "unreadable", "the graph file is cut off: it calls %d graphs that are not in "
+                    "it, such as %s" % (len(graph.body.absent), graph.body.absent[0]),
+                    path=graph.file.path, severity=ERROR if graph.body.parts else None)
+            if graph.is_no_file is not None:
+                self.problems.not_a_file(graph.is_no_file)
+                continue
+            if graph.error is None:
+                continue
+            own = id(graph) in dumped or any(
+                graph.role in ("train", "unknown") and graph.file.device in (None, one.device)
+                for one in bare)
+            self.problems.add("unreadable", "cannot read the graph file: %s" % graph.error,
+                              path=graph.file.path, severity=ERROR if own else None)
 
     def _tell_pairs(self, latest: List[Session]) -> None:
         unpaired: Dict[Tuple, List[Match]] = {}
@@ -158,14 +191,23 @@ class Job:
             for graph in own:
                 if graph.role == "train" and not trained:
                     self.context.body(graph)
-            asked.check_run(run, session, trained, self.unpaired(session), own, faulty,
+            asked.check_run(run, session, trained, self._spare(session, own), own, faulty,
                             self.problems)
+            endings.tell_death(run, self.problems)
             for one in trained:
                 asked.check_unasked(run.asked, one, self.problems)
         for session in latest:
             if session.run is None:
                 asked.check_session(self.trained[id(session)], self.problems)
                 self._tell_undumped(session)
+
+    def _spare(self, session: Optional[Session], own: List[BuildGraph]) -> List[Unit]:
+        """Units that may be of a section which no training graph is tied to: those without a
+        graph, and where no graph looks like a training one, those of all that compute."""
+        others = [] if any(graph.role == "train" for graph in own) else [
+            match.unit for pair in self.pairs for match in pair.matches
+            if pair.session is session and pair.graph.role in ("unknown", "eval", "predict")]
+        return self.unpaired(session) + others
 
     def _tell_undumped(self, session: Session) -> None:
         """Without records: a training graph was built, and no folder is its."""
@@ -201,16 +243,20 @@ class Job:
                 path=self.path)
         elif not self.sessions and self.problems.count("step-not-reached") == 0 \
                 and self.problems.count("not-dumped") == 0:
-            self.problems.add("not-dumped", "nothing was dumped: %s" % self._why_nothing(),
-                              path=self.path)
+            why, severity = self._why_nothing()
+            self.problems.add("not-dumped", "nothing was dumped: %s" % why, path=self.path,
+                              severity=severity)
 
-    def _why_nothing(self) -> str:
+    def _why_nothing(self) -> Tuple[str, Optional[str]]:
         off = [run for run in self.own if not run.options.get("enable_dump")]
-        if len(off) == len(self.own):
-            if any(run.options.get("enable_dump_debug") for run in off):
-                return "overflow detection was on and no operator overflowed"
-            return "dump was switched off in the options of the run"
-        return "no execution of a training graph is in the journal"
+        if len(off) < len(self.own):
+            return "no execution of a training graph is in the journal", None
+        if not any(run.options.get("enable_dump_debug") for run in off):
+            return "dump was switched off in the options of the run", None
+        if not any(endings.watched(run) for run in off):
+            return ("overflow detection was on, and the journal has no execution of a training "
+                    "graph", None)
+        return "overflow detection was on and no operator overflowed", INFO
 
     def relative(self, path: str) -> str:
         """Relative to the dump path where it lies inside it."""

@@ -23,7 +23,8 @@ SEVERITY = {
     "no-pair": ERROR,
     "ambiguous-pair": WARNING,
     "step-not-reached": ERROR,
-    "step-missing": ERROR,
+    "step-missing": ERROR,        # also a step folder without files
+    "step-partial": ERROR,        # fewer files than the same graph's other steps have
     "step-unasked": INFO,
     "layer-unknown": ERROR,
     "truncated-file": ERROR,
@@ -37,6 +38,7 @@ SEVERITY = {
     # Beyond the codes of the first design:
     "unreadable": WARNING,        # a folder, record or graph file that could not be read
     "run-older": INFO,            # another launch in the same folder, kept apart
+    "run-crashed": WARNING,       # the training died: killed, or by an exception
     "operator-foreign": WARNING,  # files of operators that their graph does not have
     "single-operator": INFO,      # files of operators that ran outside any graph
     "output-deleted": WARNING,    # somebody deleted what a running training had written
@@ -72,6 +74,7 @@ class Problems:
     def __init__(self) -> None:
         self._found: List[Problem] = []
         self._counts: Dict[str, int] = {}
+        self._worst: Dict[str, str] = {}
         self._seen: Set[Tuple[str, Optional[str], str]] = set()
 
     def add(self, code: str, message: str, hint: Optional[str] = None,
@@ -82,9 +85,12 @@ class Problems:
         self._seen.add(key)
         count = self._counts.get(code, 0) + 1
         self._counts[code] = count
+        severity = severity or SEVERITY[code]
         if count <= self.LIMIT:
-            self._found.append(
-                Problem(code, severity or SEVERITY[code], message, hint, path))
+            self._found.append(Problem(code, severity, message, hint, path))
+        else:
+            self._worst[code] = min(severity, self._worst.get(code, severity),
+                                    key=lambda one: _ORDER[one])
 
     def not_a_file(self, error: FormatError) -> None:
         """A FIFO, a device, a link to nowhere and so on where a file was expected."""
@@ -115,6 +121,6 @@ class Problems:
         for code, count in self._counts.items():
             if count > self.LIMIT:
                 found.append(Problem(
-                    code, SEVERITY[code],
+                    code, self._worst[code],
                     "%d more of the same kind (%s)" % (count - self.LIMIT, code)))
         return sorted(found, key=lambda one: _ORDER[one.severity])

@@ -44,10 +44,19 @@ class Execution:
     iteration: Optional[Dict[str, int]]
     uncertain: Optional[str]
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the journal itself doubts the index; several batches in one are no doubt."""
+        marks = (self.uncertain or "").split("; ")
+        return any(mark and not mark.startswith("steps_per_execution") for mark in marks)
+
 
 @dataclasses.dataclass
 class Section:
-    """One executed training function; `count` is None until the journal knows it."""
+    """One executed training function; `count` is None until the journal knows it.
+
+    `count` is of executions that had begun; it is `final` at the end of the process.
+    """
 
     number: int
     model: Optional[str] = None
@@ -66,13 +75,24 @@ class Section:
             known.append(self.count - 1)
         return max(known) if known else None
 
+    def has_ended(self, index: int, all_is_over: bool) -> bool:
+        """Whether the journal says that an execution has ended.
+
+        A later one has begun; or it is the last, and then `all_is_over` says whether
+        what had begun has ended.
+        """
+        if any(other > index for other in self.executions):
+            return True
+        return self.count is not None and self.count > index + (0 if all_is_over else 1)
+
 
 @dataclasses.dataclass
 class Run:
     """A run record with its journal. Fields that the record lacks are None or empty.
 
     `lost` are the journal's notes of output that was deleted while the run went on; `over`
-    is known where the run's own process asks, at its end.
+    is known where the run's own process asks, and nothing more will come: it neither trains
+    now nor is anything on its way from the device.
     """
 
     folder: str
@@ -153,6 +173,21 @@ class Run:
         if self.document.get("ended") is not None:
             return self.pid == os.getpid()
         return is_running(self.pid, self.started)
+
+    @property
+    def died(self) -> Optional[str]:
+        """How the training died; None where it did not, or nobody knows. Who interrupts one
+        has not made it crash."""
+        if "ended" not in self.document or self.over and self.ended is None:
+            return None
+        if self.document["ended"] is None:
+            if self.process_alive:
+                return None
+            return "its record has no end: killed, a full disk" + (
+                "" if self.host == socket.gethostname() else ", or still runs on %s" % (
+                    self.host or "another machine"))
+        cause = self.cause or "it failed"
+        return cause if self.status == "failed" and not cause.startswith("interrupted") else None
 
     @property
     def utc_offset(self) -> Optional[int]:

@@ -60,9 +60,12 @@ def scan_tree(path: str, problems: Problems,
     above = [part for part in root.split(os.sep) if part]
     folders = []
     names = Names()
+    empty: List[DumpFolder] = []
     for folder_path, below, (file_names, sizes) in _walk(root, problems, only):
         step = interpret(folder_path, above, below)
         if not _is_step(step, file_names):
+            if step.data_index is not None and not file_names:
+                empty.append(DumpFolder(folder_path, step, *_session_time(step)))
             continue
         folder = DumpFolder(folder_path, step, *_session_time(step))
         names.fill(folder, file_names, sizes, problems)
@@ -71,6 +74,7 @@ def scan_tree(path: str, problems: Problems,
         folders.append(folder)
         if progress is not None:
             progress("scan", len(folders), None)
+    folders = _with_empty(folders, empty)
     dump_path = _dump_path(root, above, folders)
     return Tree(dump_path, _is_narrow(root, dump_path), folders)
 
@@ -154,6 +158,13 @@ def _that_are_left(names: List[str], handle: int) -> Listing:
             continue
         left.append(name)
     return left, sizes
+
+
+def _with_empty(folders: List[DumpFolder], empty: List[DumpFolder]) -> List[DumpFolder]:
+    """Without a time folder an empty folder is a step if another one lies beside it."""
+    beside = {os.path.dirname(one.path) for one in folders if one.data_index is not None}
+    steps = [one for one in empty if os.path.dirname(one.path) in beside]
+    return folders + steps
 
 
 def _is_step(step: StepFolder, names: List[str]) -> bool:

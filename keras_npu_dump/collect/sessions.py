@@ -45,6 +45,11 @@ class Session:
         return 0 if self.run.rank is None else self.run.rank
 
     @property
+    def alive(self) -> bool:
+        """Its process runs: files may be on their way."""
+        return self.run is not None and self.run.process_alive
+
+    @property
     def first_dump(self) -> Optional[float]:
         """Seconds since the epoch of the first dump file, by the device's clock."""
         times = [one.first_time for one in self.folders if one.first_time]

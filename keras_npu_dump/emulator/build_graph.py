@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List
 from keras_npu_dump import messages, outages
 from keras_npu_dump.emulator import arguments, graph_files, graph_text, shapes
 from keras_npu_dump.emulator.flat import Flat
+from keras_npu_dump.emulator.plan import files_of
 from keras_npu_dump.formats import names
 from keras_npu_dump.formats.graph import Graph, NamedAttrs
 from keras_npu_dump.formats.graph_writer import write_graphs
@@ -73,7 +74,7 @@ def write_function(folder: graph_files.GraphFolder, session: Any, graph: Any, fl
     """Writes the Build graph of a function that is about to run for the first time."""
     def make(with_values: bool, attrs: Dict[str, Any]) -> List[Graph]:
         return graph_text.build(flat, graph.ge_name, arguments.describe(flat, call), inferred,
-                                with_values, attrs)
+                                with_values, attrs, files_of(graph, session))
     write(folder, session, graph, make)
 
 

@@ -38,7 +38,8 @@ class Argument:
 
 
 def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
-          with_values: bool, attrs: Optional[Dict[str, Any]] = None) -> List[Graph]:
+          with_values: bool, attrs: Optional[Dict[str, Any]] = None,
+          files: Optional[Dict[int, Dict[str, Any]]] = None) -> List[Graph]:
     """The graphs of one Build file, the root first, then every body.
 
     Args:
@@ -48,6 +49,7 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
       shapes: see `shapes.infer`.
       with_values: whether constants keep their values.
       attrs: attributes of the root graph.
+      files: id of a flat graph -> attributes that tell its dump files, see `plan.files_of`.
     """
     names = {id(root): name}
     for number, flat in enumerate(root.walk()):
@@ -58,6 +60,7 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
     for flat in root.walk():
         maker = _Maker(flat, arguments if flat is root else None, shapes, with_values, names)
         graphs.append(maker.graph())
+        graphs[-1].attrs.update((files or {}).get(id(flat), {}))
     graphs[0].attrs.update(attrs or {})
     return graphs
 

@@ -184,3 +184,25 @@ class Plan:
                 return 0
             flat, head = flat.parent, flat_lib.node_of(outer)
         return 0
+
+
+def files_of(graph: Any, session: Any) -> Dict[int, Dict[str, Any]]:
+    """What a reader of the dump can count on, as attributes of each flat graph by its id.
+
+    `_emulated_files` names the operators that leave one file each time the graph runs;
+    with `_emulated_always` it runs once in every execution. Overflow detection owes nothing.
+    """
+    if graph.plan is None or session.debug:
+        return {}
+    sunk = None
+    if graph.loop is not None and graph.loop.sunk:
+        # Every round of the body is an execution; what stands around it is in none.
+        sunk = graph.plan.root.bodies.get((graph.loop.node, "body"))
+    found: Dict[int, Dict[str, Any]] = {}
+    for flat in graph.plan.root.walk():
+        names = [op.node.name for op in graph.plan.ops[id(flat)]]
+        if names and not (graph.loop is not None and graph.loop.sunk and flat.parent is None):
+            found[id(flat)] = {"_emulated_files": names}
+            if flat is sunk or (flat.parent is None and sunk is None):
+                found[id(flat)]["_emulated_always"] = True
+    return found

@@ -9,13 +9,13 @@ from keras_npu_dump.files.quoting import shell_command, terminal
 from keras_npu_dump.report.tables import print_text
 from keras_npu_dump.sizes import human_bytes, plural
 
-STYLES = (("suspect", "bold red"), ("healthy", "green"))
-_SHOWN = 4
+STYLES = (("suspect", "bold red"), ("incomplete", "bold yellow"), ("healthy", "green"))
+_SHOWN, _GAPS = 4, 8
 
 
 def triage_text(result: Any) -> str:
     """The text of a `Triage`."""
-    parts = [_headline(result)]
+    parts = [_headline(result), _gaps(result.checked["incomplete"])]
     parts += [_suspect(number, one) for number, one in enumerate(result.suspects, 1)]
     if result.suspects or result.next.dump_step is not None:
         parts.append(_next(result.next))
@@ -40,11 +40,27 @@ def _headline(result: Any) -> str:
         text = "healthy: nothing goes wrong in %s" % looked
         if checked["dump_data"] == [] and not checked["executions"]:
             text = "nothing found: overflow detection was on, and no operator overflowed"
-        return "; ".join([text + (", as far as it can be read" if checked["unreadable"] else "")]
-                         + checked["not_seen"])
+        return "; ".join([text] + checked["not_seen"])
+    if result.verdict == "incomplete":
+        text = "incomplete: not all that was asked for was read; nothing goes wrong in %s" % looked
+        if not checked["tensors"]:
+            text = "incomplete: nothing of what was asked for was read"
+        return "; ".join([text] + checked["not_seen"])
     first = result.suspects[0]
     return "suspect: it first goes wrong in %s, %s (looked at %s)" % (
         terminal(first.op), terminal(_where(first)), looked)
+
+
+def _gaps(gaps: List[Any]) -> str:
+    if not gaps:
+        return ""
+    lines = ["Asked for, and not read:"]
+    for one in gaps[:_GAPS]:
+        place = " (%s)" % one["path"] if one["path"] and one["path"] not in one["message"] else ""
+        lines.append("   %s%s [%s]" % (one["message"], place, one["code"]))
+    if len(gaps) > _GAPS:
+        lines.append("   and %d more" % (len(gaps) - _GAPS))
+    return "\n".join(lines)
 
 
 def _where(one: Any) -> str:

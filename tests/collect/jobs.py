@@ -172,12 +172,13 @@ class TruePair:
 @dataclasses.dataclass
 class Truth:
     pairs: List[TruePair] = dataclasses.field(default_factory=list)
-    problems: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
+    problems: List[Tuple[str, str, Optional[str]]] = dataclasses.field(default_factory=list)
     roles: Dict[str, str] = dataclasses.field(default_factory=dict)
     allowed: Set[str] = dataclasses.field(default_factory=set)
 
-    def expect(self, code: str, words: str) -> None:
-        self.problems.append((code, words))
+    def expect(self, code: str, words: str, severity: Optional[str] = None) -> None:
+        """A problem that collect must tell; `severity` where the traces decide it."""
+        self.problems.append((code, words, severity))
 
 
 def model_folders(plan: Plan, process: Process, load: Load) -> List[Tuple[str, str, list]]:

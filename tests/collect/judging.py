@@ -5,6 +5,9 @@ import re
 from typing import List
 
 SURE = ("exact", "id", "content")
+# Codes that no job has without a reason, whatever their severity.
+_NEVER_ALONE = ("ambiguous-pair", "unreadable", "operator-missing", "step-partial", "run-crashed",
+                "operator-foreign", "foreign-file")
 
 
 @dataclasses.dataclass
@@ -89,7 +92,7 @@ def _iterations(truth, said, verdict):
 
 def _problems(truth, document, said, verdict):
     expected = set()
-    for code, words in truth.problems:
+    for code, words, severity in truth.problems:
         expected.add(code)
         if code == "no-pair" and any(words in path and pair["confidence"] == "guess"
                                      for path, pair in said.items()):
@@ -97,16 +100,14 @@ def _problems(truth, document, said, verdict):
             expected.update(("operator-foreign", "operator-missing"))
             continue
         if not any(one["code"] == code and words in "%s %s" % (one["message"], one["path"])
-                   for one in document["problems"]):
-            verdict.faults.append("expected %s with %r" % (code, words))
+                   and severity in (None, one["severity"]) for one in document["problems"]):
+            verdict.faults.append("expected %s (%s) with %r" % (code, severity, words))
     for one in document["problems"]:
         if one["severity"] == "error" and one["code"] not in expected | truth.allowed:
             verdict.faults.append("unexpected %s: %s" % (one["code"], one["message"]))
-        if one["code"] in ("ambiguous-pair", "unreadable", "operator-missing",
-                           "operator-foreign", "foreign-file") and one["code"] not in (
-                               expected | truth.allowed) and not (
-                                   one["code"] == "operator-missing" and expected & {
-                                       "unmapped-name", "empty-file", "truncated-file"}):
+        if one["code"] in _NEVER_ALONE and one["code"] not in expected | truth.allowed and not (
+                one["code"] == "operator-missing" and expected & {
+                    "unmapped-name", "empty-file", "truncated-file"}):
             verdict.faults.append("unexpected %s: %s" % (one["code"], one["message"]))
 
 

@@ -9,7 +9,7 @@ PLACES = ("pid", "pid", "pid", "collect", "flat", "top", "elsewhere", "cwd")
 STEPS = ("0", "0", "0|5", "2-3", "1", "0|3-4", None)
 # Of these a job has one at most: one of them hides the other.
 FATAL = ("lost-graph", "lost-graph", "lost-step", "no-step-id", "late-open", "wrong-layer",
-         "only-wrong-layer", "disk-full")
+         "only-wrong-layer", "disk-full", "emptied-step", "half-step")
 FAULTS = ("truncated", "empty", "foreign", "mapped", "unmapped", "not-reached", "killed",
           "lost-operator", "extra-operator", "stages")
 

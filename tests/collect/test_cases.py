@@ -342,8 +342,22 @@ def test_case_38_an_operator_that_should_have_a_file_and_has_none(tmp_path):
     step = tmp_path / TIME / "0" / TRAIN / "5" / "5"
     lost = next(one for one in step.iterdir() if one.name.startswith("Relu.net_dense_1_Relu"))
     lost.unlink()
-    problem = only(collect(str(tmp_path)), "operator-missing")
+    problem = only(collect(str(tmp_path)), "step-partial")
+    assert problem.severity == "error" and "net/dense_1/Relu" in problem.message
+    assert problem.path == "%s/0/%s/5/5" % (TIME, TRAIN)
+
+
+def test_case_38_an_operator_that_leaves_nothing_in_any_step(tmp_path):
+    """The device has its reasons: no step tells that it should have left a file."""
+    making.plain_job(tmp_path, evaluate=False)
+    for index in ("0", "5"):
+        step = tmp_path / TIME / "0" / TRAIN / "5" / index
+        next(one for one in step.iterdir() if one.name.startswith(
+            "Relu.net_dense_1_Relu")).unlink()
+    manifest = collect(str(tmp_path))
+    problem = only(manifest, "operator-missing")
     assert problem.severity == "info" and "net/dense_1/Relu" in problem.message
+    assert making.codes(manifest) == ["operator-missing"]
 
 
 def test_case_41_a_name_of_dump_layer_is_wrong(tmp_path):

@@ -56,7 +56,8 @@ def test_the_jobs_are_of_every_kind(jobs):
               "ranks 2", "ranks 4", "earlier launch", "role init", "role iterator", "role eval",
               "role predict", "dynamic", "retraced", "built again", "fault lost-graph",
               "fault lost-step", "fault truncated", "fault unmapped", "fault no-step-id",
-              "fault late-open", "fault only-wrong-layer", "fault disk-full", "fault killed"]
+              "fault late-open", "fault only-wrong-layer", "fault disk-full", "fault killed",
+              "fault emptied-step", "fault half-step", "fault lost-operator"]
     assert [one for one in wanted if not seen[one]] == []
 
 

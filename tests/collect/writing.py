@@ -143,7 +143,7 @@ class _Writer:
             lost = True
         if lost:
             self.truth.allowed.update(("ambiguous-pair", "step-missing", "operator-missing",
-                                       "operator-foreign"))
+                                       "operator-foreign", "step-partial"))
         pairs = {}
         for folder, position, ops, indices in dumps:
             second = load.rebuilt is not None and position == 1
@@ -237,6 +237,8 @@ class _Writer:
         if not self.latest:
             return
         trains = self._trains()
+        if self.recorded and "killed" in plan.faults:
+            truth.expect("run-crashed", self.process.run_id, "warning")
         if self.recorded and plan.steps is not None and trains:
             most = max(load.count for load in trains)
             gone = [index for index in range(60) if in_steps(index, plan.steps) and index >= most]
@@ -303,9 +305,20 @@ class _Writer:
             if self.recorded:
                 truth.expect("step-missing", "disk was full")
             return
+        if "emptied-step" in self.faults and len(indices) > 1 and len(dumps) == 1:
+            for name in names:
+                os.unlink(os.path.join(step, name))
+            truth.expect("step-missing", os.path.relpath(step, self.dump), "error")
+            return
         if len(names) < 4:
             return
         rng.shuffle(names)
+        if "half-step" in self.faults and len(indices) > 1 and (len(dumps) == 1 or train.parts):
+            for name in names[len(names) // 2:]:
+                os.unlink(os.path.join(step, name))
+            truth.expect("step-partial", os.path.relpath(step, self.dump),
+                         self._severity(train, indices[-1]))
+            return
         if "truncated" in self.faults:
             truth.expect("truncated-file", names[0])
             self._cut(os.path.join(step, names[0]))
@@ -325,12 +338,28 @@ class _Writer:
                 truth.expect("unmapped-name", digits)
         if "lost-operator" in self.faults:
             os.unlink(os.path.join(step, names[3]))
-            truth.expect("operator-missing", "")
+            if len(dumps) > 1 and not train.parts:
+                # Of a graph that was loaded again the other load may tell.
+                truth.allowed.update(("step-partial", "operator-missing"))
+            elif len(indices) > 1:
+                truth.expect("step-partial", os.path.relpath(step, self.dump),
+                             self._severity(train, indices[-1]))
+            else:
+                truth.expect("operator-missing", "")
         if "extra-operator" in self.faults:
             open_name = "Mystery.not_in_graph.77.3.%d" % (int(train.built * 1000000) + 5)
             content = files.dump_file("not/in/graph", 1, [], [("DT_FLOAT", (2,))])
             files.write(os.path.join(step, open_name), content)
             truth.expect("operator-foreign", "Mystery.not_in_graph")
+
+    def _severity(self, load, index):
+        """Of a step with too few files: an error where the journal says that it ended."""
+        if not self.recorded:
+            return "warning"
+        if self.plan.records != "full" or self.plan.naming == "foreign":
+            return None  # which section of the journal it was may be open
+        killed = "killed" in self.plan.faults
+        return "error" if load.count > index + killed else "warning"
 
     def _remove_step(self, step, pair):
         for name in os.listdir(step):

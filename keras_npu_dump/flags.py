@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from absl import flags as absl_flags
 
-from keras_npu_dump import config
+from keras_npu_dump.config import dump_config
 from keras_npu_dump.errors import ConfigError
 
 
@@ -29,20 +29,22 @@ SPECS = (
     _Spec("data_dump_step", "text", "0",
           "Iterations to dump, such as 0|5|10-20, or all."),
     _Spec("data_dump_path", "text", "",
-          "Folder for dump data, graphs and records. Empty: %s." % config.DEFAULT_DUMP_PATH),
+          "Folder for dump data, graphs and records. Empty: %s." % dump_config.DEFAULT_DUMP_PATH),
     _Spec("data_dump_mode", "choice", "all",
-          "Dump operators' inputs, outputs, or both: input, output, all.", config.DUMP_MODES),
+          "Dump operators' inputs, outputs, or both: input, output, all.",
+          dump_config.DUMP_MODES),
     _Spec("data_dump_data", "choice", "tensor",
-          "Dump the data itself, or statistics of it as csv: tensor, stats.", config.DUMP_DATA),
+          "Dump the data itself, or statistics of it as csv: tensor, stats.",
+          dump_config.DUMP_DATA),
     _Spec("data_dump_layer", "text", "",
           "Names of the operators to dump, separated by blanks. Empty: all."),
     _Spec("over_dump", "switch", False,
           "Dump what overflows, instead of data_dump_flag."),
     _Spec("over_dump_path", "text", "",
-          "Folder for overflow dumps. Empty: %s." % config.DEFAULT_OVERFLOW_PATH),
+          "Folder for overflow dumps. Empty: %s." % dump_config.DEFAULT_OVERFLOW_PATH),
     _Spec("over_dump_mode", "choice", "all",
           "Which overflows: aicore_overflow, atomic_overflow, all. Atlas A2 and later know only"
-          " all.", config.DUMP_DEBUG_MODES),
+          " all.", dump_config.DUMP_DEBUG_MODES),
     _Spec("data_dump_ranks", "text", "",
           "Only these ranks dump, such as 0,7. Empty: all."),
     _Spec("data_dump_graph", "switch", True,
@@ -55,7 +57,7 @@ SPECS = (
     _Spec("data_dump_collect", "switch", True,
           "Pair graphs and dump data when training ends."),
     _Spec("data_dump_min_free_gb", "text", "",
-          "Refuse to start with less free space. Empty: %g." % config.DEFAULT_MIN_FREE_GB),
+          "Refuse to start with less free space. Empty: %g." % dump_config.DEFAULT_MIN_FREE_GB),
     _Spec("data_dump_strict", "switch", False,
           "Stop training where a dump is missing, instead of a warning; at its end, fail where one"
           " is missing or not whole (under run, exit status 1)."),
@@ -73,7 +75,7 @@ class _SwitchParser(absl_flags.ArgumentParser):
 
     def parse(self, argument: Any) -> Optional[bool]:
         # A ConfigError is a ValueError, which is what absl wants of a parser.
-        return config.parse_bool(argument, self._name)
+        return dump_config.parse_bool(argument, self._name)
 
     def flag_type(self) -> str:
         return "bool"
@@ -162,7 +164,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _argparse_switch(name: str) -> Any:
     def switch(text: str) -> Optional[bool]:
         try:
-            return config.parse_bool(text, name)
+            return dump_config.parse_bool(text, name)
         except ConfigError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
     return switch

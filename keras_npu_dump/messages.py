@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-from keras_npu_dump import streams
+from keras_npu_dump.files import streams
 from keras_npu_dump.files.quoting import terminal_lines
 
 _LOGGER = python_logging.getLogger("keras_npu_dump")

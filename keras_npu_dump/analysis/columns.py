@@ -12,11 +12,12 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from keras_npu_dump.analysis.csv_columns import parse_bodies
-from keras_npu_dump.analysis.step_files import FileNames
+from keras_npu_dump.analysis.file_operators import FileNames
 from keras_npu_dump.files.regular import READ
-from keras_npu_dump.formats import dtypes, stats_folder
-from keras_npu_dump.formats.stats import HEADER
+from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.stats import stats_folder
+from keras_npu_dump.formats.stats.csv_columns import parse_bodies
+from keras_npu_dump.formats.stats.stats_file import HEADER
 
 _OP_SHIFT, _ROUND_SHIFT, _OUTPUT = 40, 20, 1 << 19
 _MAX_ROUND = (1 << 20) - 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 import os
 from typing import Callable, Iterable, Optional
 
-from keras_npu_dump.collect.manifest import Manifest, load_manifest
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files.regular import what_is_there
+from keras_npu_dump.records.manifest import Manifest, load_manifest
 
 Progress = Callable[[str, int, Optional[int]], None]
 # Of a job's folder, what holds no dump data.
@@ -35,7 +35,7 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
         written = _written(path)
         if written is not None:
             return written
-    from keras_npu_dump.collect.collecting import collect
+    from keras_npu_dump.collector.collect import collect
     # Every file is opened by whoever asks for its values; pairing needs none.
     return collect(path, graphs=graphs, budget=0, progress=progress, write=False)
 

@@ -7,10 +7,10 @@ from typing import Any, Iterable, List, Optional, Set
 import numpy as np
 
 from keras_npu_dump.analysis.columns import turns_of
-from keras_npu_dump.analysis.executions import StepView
+from keras_npu_dump.analysis.views import StepView
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.formats import stats_folder
-from keras_npu_dump.formats.stats import STATS_DTYPE
+from keras_npu_dump.formats.stats import stats_folder
+from keras_npu_dump.formats.stats.stats_file import STATS_DTYPE
 
 # rank, fit, epoch, batch: -1 where unknown. position: of the operator in execution
 # order. turn: which run of an operator in a loop. io: "input" or "output". The

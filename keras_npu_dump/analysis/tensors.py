@@ -7,12 +7,13 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.executions import StepView
 from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.views import StepView
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.formats import dtypes, layouts, tensor
-from keras_npu_dump.formats.message import TensorEntry
+from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.names import sanitise
+from keras_npu_dump.formats.tensor import dump_file, layouts
+from keras_npu_dump.formats.tensor.message import TensorEntry
 
 PERCENTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
 BINS = 16
@@ -37,7 +38,7 @@ class FoundTensor(NamedTuple):
 
     def original(self) -> layouts.Original:
         """Values, the name of their layout, and why they stayed in the device's, if so."""
-        values = tensor.read_array(self.path, self.entry)
+        values = dump_file.read_array(self.path, self.entry)
         return layouts.to_original(values, self.entry, self._origin_format())
 
     def values(self) -> np.ndarray:
@@ -80,11 +81,11 @@ def find_tensor(step: StepView, op: str, index: int = 0, io: str = "output",
         raise InputError("of %s only statistics were dumped (dump_data=stats)" % op)
     found = []
     for _, path in dumps:
-        entry = tensor.read_header(path).entry(io, index)
+        entry = dump_file.read_header(path).entry(io, index)
         if entry is not None:
             found.append((path, entry))
     if not found:
-        header = tensor.read_header(dumps[-1][1])
+        header = dump_file.read_header(dumps[-1][1])
         raise InputError("%s has no %s %d in the dump; it has %d inputs and %d outputs" % (
             op, io, index, len(header.inputs), len(header.outputs)))
     if not -len(found) <= turn < len(found):
@@ -181,7 +182,7 @@ def tensor_facts(found: FoundTensor) -> Dict[str, Any]:
     """Everything that `inspect` shows of one tensor, as plain data."""
     entry = found.entry
     original = found.original()
-    from keras_npu_dump.formats.numbers import compute_stats
+    from keras_npu_dump.formats.stats.compute_stats import compute_stats
     try:
         statistics = compute_stats(original.values)._asdict()
     except TypeError:

@@ -4,15 +4,15 @@ import sys
 from typing import Any, Dict, FrozenSet, List, Optional
 
 from keras_npu_dump import messages
-from keras_npu_dump.capture import device, distributed, environment, guards
-from keras_npu_dump.capture.paths import absolute, prepare_dump_path
-from keras_npu_dump.capture.process import (
+from keras_npu_dump.capture.device import device_module, environment, guards, ranks
+from keras_npu_dump.capture.device.dump_folder import absolute, prepare_dump_path
+from keras_npu_dump.capture.process.capture import (
     RUN,
     Capture,
     existing_of_this_process,
     of_this_process,
 )
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 from keras_npu_dump.files.quoting import shell_word
 
@@ -57,11 +57,11 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
     global _current
     if config.is_off:
         return None
-    module = device.find_device()
+    module = device_module.find_device()
     if _current is not None:
         _current = of_this_process(_current)
         _check_same(config, _current, module, who)
-    elif device.opened_ids(module):
+    elif device_module.opened_ids(module):
         _current = _attach(module, config, who)
     else:
         _current = _configure(module, config, who)
@@ -73,17 +73,17 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
 
 
 def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
-    cluster = distributed.read()
-    distributed.refuse_nonsense(cluster)
+    cluster = ranks.read()
+    ranks.refuse_nonsense(cluster)
     config = _with_script(module, config, who)
     said = config.dump_path
     asked = config.at(absolute(said))
-    config = distributed.for_this_rank(asked, cluster)
+    config = ranks.for_this_rank(asked, cluster)
     if not config.is_off:
         guards.check_free_space(config.dump_path, config.min_free_gb)
     dump_path = prepare_dump_path(config.dump_path)
     options = config.npu_options()
-    device.write_options(module, options)
+    device_module.write_options(module, options)
     environment.set_graph_environment(config, dump_path)
     if config.is_off:
         messages.warning("Rank %s is none of data_dump_ranks: it dumps nothing, its records go to"
@@ -91,7 +91,7 @@ def _configure(module: Any, config: DumpConfig, who: str) -> Capture:
     else:
         _tell(config)
     capture = Capture(module, config, cluster, asked, said)
-    device.watch_open(module, capture.before_open, capture.after_open)
+    device_module.watch_open(module, capture.before_open, capture.after_open)
     return capture
 
 
@@ -102,16 +102,16 @@ def _with_script(module: Any, config: DumpConfig, who: str) -> DumpConfig:
       ConfigError: where both are explicit and differ.
     """
     wanted = config.npu_options()
-    theirs = device.given_by_script(module, wanted)
+    theirs = device_module.given_by_script(module, wanted)
     explicit = _with_both_switches(config.explicit)
     clashes = {name: value for name, value in theirs.items() if name in explicit}
     if "dump_path" in clashes and absolute(clashes["dump_path"]) == absolute(config.dump_path):
         del clashes["dump_path"]
     if clashes:
-        raise ConfigError(device.conflict_text(clashes, wanted, who))
+        raise ConfigError(device_module.conflict_text(clashes, wanted, who))
     adopted: Dict[str, Any] = {name: theirs[name] for name in _ADOPTED if name in theirs}
     if theirs.get("enable_dump_debug") == "1":
-        current = device.read_options(module)
+        current = device_module.read_options(module)
         if current["enable_dump"] == "1":
             raise ConfigError(
                 "the script sets enable_dump and enable_dump_debug in npu_device.global_options()"
@@ -139,11 +139,11 @@ def _tell(config: DumpConfig) -> None:
 
 
 def _attach(module: Any, config: DumpConfig, who: str) -> Optional[Capture]:
-    held = _held(device.read_options(module))
+    held = _held(device_module.read_options(module))
     said = held["dump_path"] or config.dump_path
-    cluster = distributed.read()
+    cluster = ranks.read()
     asked = config.at(absolute(config.dump_path))
-    wanted = distributed.for_this_rank(asked, cluster)
+    wanted = ranks.for_this_rank(asked, cluster)
     fields = _differing(wanted, held)
     if fields:
         raise DeviceOpenedError(_swap_text(fields, wanted.npu_options(), held, who))
@@ -172,7 +172,8 @@ def _differing(config: DumpConfig, held: Dict[str, Optional[str]]) -> List[str]:
     if not config.explicit:
         return []
     explicit = config.explicit | {"enable_dump", "enable_dump_debug"}
-    return [name for name in device.differing(config.npu_options(), held) if name in explicit]
+    return [name for name in device_module.differing(config.npu_options(), held)
+            if name in explicit]
 
 
 def _held(options: Dict[str, Optional[str]]) -> Dict[str, Optional[str]]:
@@ -205,7 +206,7 @@ def _swap_text(fields: List[str], wanted: Dict[str, Any], held: Dict[str, Any], 
         "    npu_device.open().as_default()\n"
         "or leave the script as it is and start it with `keras-npu-dump run %s`."
         % ("; ".join("%s is %r, %r was asked for" % (
-            name, held[name], device.option_text(wanted.get(name))) for name in fields),
+            name, held[name], device_module.option_text(wanted.get(name))) for name in fields),
            line, shell_word(os.path.basename(sys.argv[0]) or "train.py")))
 
 
@@ -217,18 +218,18 @@ def _check_same(config: DumpConfig, capture: Capture, module: Any, who: str) -> 
     if capture.opened_options is not None and not left_out:
         held = _held(capture.opened_options)
     else:
-        held = dict.fromkeys(device.NPU_DEFAULTS)
-        held.update({name: device.option_text(value)
+        held = dict.fromkeys(device_module.NPU_DEFAULTS)
+        held.update({name: device_module.option_text(value)
                      for name, value in capture.asked.npu_options().items()})
     fields = _differing(wanted, held)
     if not fields:
         return
     options = wanted.npu_options()
-    opened, first = bool(device.opened_ids(module)), (capture.faces or [who])[0]
+    opened, first = bool(device_module.opened_ids(module)), (capture.faces or [who])[0]
     if opened and RUN not in capture.faces:
         raise DeviceOpenedError(_swap_text(fields, options, held, who))
     # The launcher comes second where the script asks before it opens its device.
-    sides = [(_side(first), held), (_side(who), {name: device.option_text(options.get(name))
+    sides = [(_side(first), held), (_side(who), {name: device_module.option_text(options.get(name))
                                                  for name in fields})]
     if who == RUN:
         sides.reverse()

@@ -4,19 +4,21 @@ from typing import Any, List, NamedTuple, Optional
 import tensorflow as tf
 
 from keras_npu_dump import messages
-from keras_npu_dump.capture import attach, nesting, train_function
-from keras_npu_dump.capture.by_hand import HandLoop
-from keras_npu_dump.capture.fit import Fit, begin_fit, unwind
-from keras_npu_dump.capture.process import of_this_process
+from keras_npu_dump.capture import attach
+from keras_npu_dump.capture.counting import nested_fits
+from keras_npu_dump.capture.counting.custom_loop import HandLoop
+from keras_npu_dump.capture.counting.fit import Fit, begin_fit, unwind
+from keras_npu_dump.capture.model import train_function
+from keras_npu_dump.capture.process.capture import of_this_process
+from keras_npu_dump.capture.process.strict import check_training
 from keras_npu_dump.capture.session import config_of, manifest_of
-from keras_npu_dump.capture.strict import check_training
-from keras_npu_dump.config import NOT_GIVEN, DumpConfig
+from keras_npu_dump.config.dump_config import NOT_GIVEN, DumpConfig
 
 
 class _Training(NamedTuple):
     """A fit, or a loop by hand, that goes on while another one runs inside it."""
 
-    caller: nesting.Caller
+    caller: nested_fits.Caller
     fit: Optional[Fit]
     loop: Optional[HandLoop]
     mute: bool
@@ -88,7 +90,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self._fit: Optional[Fit] = None
         self._loop: Optional[HandLoop] = None
         self._mute = self._capture is None
-        self._caller: Optional[nesting.Caller] = None  # of the training that goes on
+        self._caller: Optional[nested_fits.Caller] = None  # of the training that goes on
         self._outer: List[_Training] = []  # that goes on around this one
         self._known_model: Any = None  # of the training that goes on
         self._known_params: Any = None
@@ -107,7 +109,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         if self._capture is None:
             return
         self._capture = of_this_process(self._capture)
-        caller = nesting.Caller(self)
+        caller = nested_fits.Caller(self)
         if self._caller is not None:
             self._outer.append(_Training(self._caller, self._fit, self._loop, self._mute,
                                          self._known_model, self._known_params))
@@ -202,7 +204,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     def _come_back(self) -> None:
         """A fit inside another was left by an exception, and the other one goes on."""
         assert self._capture is not None
-        caller = nesting.Caller(self)
+        caller = nested_fits.Caller(self)
         if self._caller is None or self._caller.is_same(caller):
             return
         for position, one in enumerate(self._outer):

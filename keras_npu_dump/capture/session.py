@@ -2,10 +2,10 @@
 from typing import Any, Optional
 
 from keras_npu_dump.capture import attach
-from keras_npu_dump.capture.by_hand import HandLoop
-from keras_npu_dump.capture.process import Capture, of_this_process
-from keras_npu_dump.capture.strict import check_training
-from keras_npu_dump.config import NOT_GIVEN, DumpConfig
+from keras_npu_dump.capture.counting.custom_loop import HandLoop
+from keras_npu_dump.capture.process.capture import Capture, of_this_process
+from keras_npu_dump.capture.process.strict import check_training
+from keras_npu_dump.config.dump_config import NOT_GIVEN, DumpConfig
 from keras_npu_dump.errors import ConfigError
 
 

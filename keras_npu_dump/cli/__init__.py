@@ -8,10 +8,11 @@ import os
 import sys
 from typing import Any, Callable, List, Optional
 
-from keras_npu_dump import __version__, streams
-from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, memory, triaging
+from keras_npu_dump._version import __version__
+from keras_npu_dump.cli import collecting, diagnosing, exporting, inspecting, memory, triaging
 from keras_npu_dump.cli.common import PROGRAM, Parser
 from keras_npu_dump.errors import DumpError, InputError, OutputError
+from keras_npu_dump.files import streams
 from keras_npu_dump.files.quoting import terminal_lines
 
 
@@ -75,8 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     collecting.add_arguments(_add(
         commands, "collect", collecting.collect,
         "find what belongs together, and write the manifest"))
-    doctor.add_arguments(_add(
-        commands, "doctor", doctor.doctor,
+    diagnosing.add_arguments(_add(
+        commands, "doctor", diagnosing.doctor,
         "say what this machine would do, and what would make a dump fail"))
     inspecting.add_arguments(_add(
         commands, "inspect", inspecting.inspect,

@@ -3,8 +3,8 @@ import argparse
 import os
 from typing import Any
 
-from keras_npu_dump import streams
 from keras_npu_dump.cli.common import PROGRAM, print_json
+from keras_npu_dump.files import streams
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def collect(options: argparse.Namespace) -> int:
-    from keras_npu_dump.collect.collecting import collect as pair
+    from keras_npu_dump.collector.collect import collect as pair
     from keras_npu_dump.report.manifest_table import print_manifest
     from keras_npu_dump.report.progress import Progress
     with Progress() as progress:

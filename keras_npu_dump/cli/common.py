@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any, NoReturn
 
-from keras_npu_dump import streams
+from keras_npu_dump.files import streams
 from keras_npu_dump.report.tables import put
 
 PROGRAM = "keras-npu-dump"

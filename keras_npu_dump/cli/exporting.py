@@ -54,8 +54,8 @@ def _origin_formats(path: str) -> Any:
     manifest = _manifest_above(os.path.abspath(path))
     if manifest is None:
         return None
-    from keras_npu_dump.export.tensors import origin_formats_of
-    from keras_npu_dump.formats.graph_reader import read_graphs
+    from keras_npu_dump.export.tensor_files import origin_formats_of
+    from keras_npu_dump.formats.graph.graph_reader import read_graphs
     inside = os.path.abspath(path) + os.sep
     origins: dict = {}
     for pair in manifest.pairs:
@@ -74,7 +74,7 @@ def _manifest_above(folder: str) -> Any:
         file = os.path.join(folder, "manifest.json")
         if os.path.isfile(file):
             # Imported where there is something to read: a fifth of a small export's time.
-            from keras_npu_dump.collect.manifest import load_manifest
+            from keras_npu_dump.records.manifest import load_manifest
             try:
                 return load_manifest(file)
             except (FormatError, InputError):

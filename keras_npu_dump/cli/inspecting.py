@@ -46,15 +46,16 @@ def _described(options: argparse.Namespace) -> Any:
     asked = [name for name in ("op", "type", "step", "tensor", "rank", "role")
              if getattr(options, name) is not None]
     if os.path.isdir(options.path) and (asked or not _holds_dump_files(options.path)):
+        from keras_npu_dump.analysis.inspect.run_contents import inspect_run
         from keras_npu_dump.analysis.run import open_run
-        from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
         from keras_npu_dump.report.progress import Progress
+        from keras_npu_dump.report.run_text import inspect_run_text
         with Progress() as progress:
             return inspect_run(
                 open_run(options.path, progress=progress), op=options.op, op_type=options.type,
                 step=options.step, rank=rank_of(options.rank), tensor=options.tensor,
                 role=options.role), inspect_run_text
-    from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
+    from keras_npu_dump.analysis.inspect.file import inspect_file, inspect_folder
     from keras_npu_dump.report.inspect_text import as_text
     if os.path.isdir(options.path):
         return inspect_folder(options.path), as_text
@@ -63,7 +64,7 @@ def _described(options: argparse.Namespace) -> Any:
         raise InputError("expected a folder of a dump with --%s%s. Received: %s, a file" % (
             asked[-1], "" if set(asked) - {"op", "type"} else ", or a graph file", options.path))
     if asked:
-        from keras_npu_dump.report.inspect_graph import graph_operators
+        from keras_npu_dump.analysis.inspect.graph import graph_operators
         description = graph_operators(options.path, options.op, options.type)
     return description, as_text
 

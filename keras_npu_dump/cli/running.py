@@ -10,7 +10,7 @@ from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.cli.script_streams import own_stdout
 from keras_npu_dump.errors import DumpError, FormatError, InputError, OutputError
-from keras_npu_dump.files.records import MAX_FLAG_FILE, read_record
+from keras_npu_dump.files.read_limited import MAX_FLAG_FILE, read_record
 from keras_npu_dump.report.tables import put
 
 RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
@@ -66,7 +66,7 @@ def _run_flags() -> absl_flags.FlagValues:
 
 def _run_config(values: absl_flags.FlagValues) -> Any:
     """Dumping is on unless it was switched off, or overflow detection on."""
-    from keras_npu_dump.config import DumpConfig
+    from keras_npu_dump.config.dump_config import DumpConfig
     unused, used = (("data_dump_path", "over_dump_path") if values.over_dump
                     else ("over_dump_path", "data_dump_path"))
     if values[unused].value:
@@ -92,7 +92,7 @@ def run(arguments: List[str]) -> int:
                          + RUN_USAGE)
     config = _run_config(values)
     _tell_options_after_script(rest[0], rest[1:])
-    from keras_npu_dump.capture.launcher import run_script
+    from keras_npu_dump.launch.launcher import run_script
     with contextlib.ExitStack() as stack:
         stdout = stack.enter_context(own_stdout(bool(values.json)))
 
@@ -137,8 +137,8 @@ def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
 
 def _tell_options_after_script(script: str, arguments: List[str]) -> None:
     """Names options of ours that go to a script which does not know them."""
-    from keras_npu_dump.capture.sources import knows_word
     from keras_npu_dump.flags import SPECS
+    from keras_npu_dump.launch.import_scan import knows_word
     known = {"emulate", "open_device"}.union(spec.name for spec in SPECS)
     late = []
     for argument in arguments:
@@ -158,18 +158,19 @@ def _tell_options_after_script(script: str, arguments: List[str]) -> None:
 
 def _is_missing(config: Any, outcome: Any) -> bool:
     """Whether a dump was asked for and did not come, or not whole."""
-    from keras_npu_dump.capture import remarks, strict
+    from keras_npu_dump.capture.process import end_messages, strict
     if config.is_off or outcome.capture is None:
         return not config.is_off
     final = outcome.capture.final
     if final is None:
-        return bool(remarks.unreached(outcome.capture) or strict.lost(outcome.capture))
+        return bool(end_messages.unreached(outcome.capture) or strict.lost(outcome.capture))
     return bool(final.errors)
 
 
 def _document(config: Any) -> Any:
     """The manifest of a run that was not captured: it says so, and nothing else."""
-    from keras_npu_dump.collect import Manifest, Problem
+    from keras_npu_dump.records.manifest import Manifest
+    from keras_npu_dump.records.problems import Problem
     cause = ("dump is switched off" if config.is_off
              else "the script opened no device" if config.collect
              else "data_dump_collect is off: `keras-npu-dump collect` pairs later")

@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any, Iterator, Optional, Tuple
 
-from keras_npu_dump import streams
 from keras_npu_dump.errors import OutputError
+from keras_npu_dump.files import streams
 
 
 class Place:

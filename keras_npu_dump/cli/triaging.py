@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def triage(options: argparse.Namespace) -> int:
-    from keras_npu_dump.analysis.triage import triage as examine
+    from keras_npu_dump.analysis.triage.triage import triage as examine
     from keras_npu_dump.report.progress import Progress
     from keras_npu_dump.report.triage_text import print_triage
     with Progress() as progress:

@@ -40,7 +40,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        from keras_npu_dump.emulator import modules
+        from keras_npu_dump.emulator.api import modules
         made = modules.build()
         sys.modules.update(made)
         return made[spec.name]

@@ -15,7 +15,8 @@ from keras_npu_dump.files.regular import (
     open_regular,
     what_is_there,
 )
-from keras_npu_dump.formats import graph_json, names
+from keras_npu_dump.formats import names
+from keras_npu_dump.formats.graph import atc_json
 from keras_npu_dump.formats.tree import walk
 
 
@@ -107,7 +108,7 @@ def _write(path: str, output: str) -> int:
     fd = create(part)
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            for piece in graph_json.iter_json(path):
+            for piece in atc_json.iter_json(path):
                 file.write(piece)
             size = file.tell()
         os.replace(part, output)

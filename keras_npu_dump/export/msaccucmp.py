@@ -20,15 +20,15 @@ import re
 import tempfile
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
 
-from keras_npu_dump.collect.collecting import collect
-from keras_npu_dump.collect.manifest import Manifest, Pair, Step, load_manifest
+from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export.places import Archive, Folder, is_archive
 from keras_npu_dump.files.quoting import mapping_line, shell_command, shell_word
-from keras_npu_dump.formats import graph_json
+from keras_npu_dump.formats.graph import atc_json
 from keras_npu_dump.formats.mapping import MAPPING
 from keras_npu_dump.formats.names import sanitise
 from keras_npu_dump.formats.tree import list_files
+from keras_npu_dump.records.manifest import Manifest, Pair, Step, load_manifest
 
 Progress = Callable[[str, int, Optional[int]], None]
 
@@ -276,7 +276,7 @@ def _write_graph(path: str, name: str, writer: Union[Folder, Archive],
     handle, temporary = tempfile.mkstemp(suffix=".json")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            for piece in graph_json.iter_json(path):
+            for piece in atc_json.iter_json(path):
                 stream.write(piece)
         size = os.path.getsize(temporary)
         writer.add(temporary, name)

@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
-from keras_npu_dump.export.tensors import export
+from keras_npu_dump.export.tensor_files import export
 
 _HEADS: Dict[Tuple[np.dtype, Tuple[int, ...]], bytes] = {}
 

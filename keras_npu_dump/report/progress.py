@@ -3,7 +3,7 @@ import sys
 import time
 from typing import Any, Optional
 
-from keras_npu_dump import streams
+from keras_npu_dump.files import streams
 from keras_npu_dump.sizes import human_bytes
 
 _PATIENCE = 2.0

@@ -6,8 +6,8 @@ TensorFlow 2.6.5 pins; the plain table says the same.
 import sys
 from typing import Any, List, Sequence
 
-from keras_npu_dump import streams
 from keras_npu_dump.errors import OutputError
+from keras_npu_dump.files import streams
 from keras_npu_dump.files.quoting import terminal_lines
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from keras_npu_dump.analysis.coverage import ranges
-from keras_npu_dump.analysis.suspects import REASONS
+from keras_npu_dump.analysis.triage.findings.coverage import ranges
+from keras_npu_dump.analysis.triage.findings.suspects import REASONS
 from keras_npu_dump.files.quoting import shell_command, terminal
 from keras_npu_dump.report.tables import print_text
 from keras_npu_dump.sizes import human_bytes, plural

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_npu_dump.analysis.csv_columns import parse_bodies
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats.stats import HEADER, parse_stats
+from keras_npu_dump.formats.stats.csv_columns import parse_bodies
+from keras_npu_dump.formats.stats.stats_file import HEADER, parse_stats
 
 FLOATS = ("max", "min", "avg")
 INTEGERS = ("index", "count", "nan", "neg_inf", "pos_inf")

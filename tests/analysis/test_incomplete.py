@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.collect import completeness, missing_files
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.collector.checks import completeness, missing_files
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.report.triage_text import triage_text
 from tests.analysis.synthetic import Job, op, spread

@@ -13,8 +13,9 @@ import os
 import subprocess
 import sys
 
-from keras_npu_dump.formats import graph_reader, graph_writer, search
-from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp
+from keras_npu_dump.formats import search
+from keras_npu_dump.formats.graph import graph_reader, graph_writer
+from keras_npu_dump.formats.graph.ge_graph import AttrList, Desc, Graph, GraphOp
 from tests.benchmarks import bench_formats_common as bench
 
 

@@ -15,7 +15,7 @@ import keras_npu_dump
 from keras_npu_dump import DumpConfig, DumpSession, errors
 emulator.install()
 import npu_device
-from keras_npu_dump.capture import device
+from keras_npu_dump.capture.device import device_module as device
 
 def options():
     return device.read_options(npu_device)
@@ -302,7 +302,8 @@ print(1)
 def test_importing_the_package_imports_nothing_heavy(tmp_path):
     done = run_python("""
 import sys
-import keras_npu_dump, keras_npu_dump.flags, keras_npu_dump.config, keras_npu_dump.collect
+import keras_npu_dump, keras_npu_dump.flags, keras_npu_dump.config.dump_config
+import keras_npu_dump.collector.collect
 from keras_npu_dump import DumpSession, apply
 print([name for name in ("tensorflow", "rich", "pandas", "google.protobuf") if name in sys.modules])
 """, tmp_path)

@@ -1,8 +1,8 @@
 """Is this process's place in a job read as npu_device reads it?"""
 import pytest
 
-from keras_npu_dump.capture import distributed
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.capture.device import ranks as distributed
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from keras_npu_dump.capture import guards
-from keras_npu_dump.capture.doctor import examine
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.capture.device import guards
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.doctor.diagnosis import examine
 from tests.conftest import run_command
 
 CLEARED = ("DUMP_GE_GRAPH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_PATH", "DUMP_GRAPH_FORMAT",

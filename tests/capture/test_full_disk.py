@@ -2,9 +2,9 @@
 import json
 import os
 
-from keras_npu_dump.capture import journal_file
-from keras_npu_dump.capture.journal import Journal
-from keras_npu_dump.steps import StepSet
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.records import journal_file
+from keras_npu_dump.records.journal import Journal
 from tests.conftest import run_python
 
 PRELUDE = """

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from keras_npu_dump.capture import guards
+from keras_npu_dump.capture.device import guards
 from keras_npu_dump.errors import ConfigError
 
 MOUNTS = """\

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from keras_npu_dump.collect import completeness, missing_files
+from keras_npu_dump.collector.checks import completeness, missing_files
 from tests.collect.judging import judge
 from tests.collect.planning import plan_job
 from tests.collect.writing import write_job

@@ -6,7 +6,9 @@ import collections
 
 import pytest
 
-from keras_npu_dump.collect import evidence, iterations, roles, rules
+from keras_npu_dump.collector.checks import iterations
+from keras_npu_dump.collector.graphs import roles
+from keras_npu_dump.collector.rules import all_rules, evidence
 from tests.collect.planning import CASES, plan_job
 
 
@@ -67,7 +69,7 @@ def test_a_seed_always_makes_the_same_job():
         [load.folder for one in second.processes for load in one.loads]
 
 
-SWITCHES = ([("evidence", name) for name in rules.RULES]
+SWITCHES = ([("evidence", name) for name in all_rules.RULES]
             + [("role", name) for name in roles.RULES]
             + [("section", name) for name in iterations.RULES])
 

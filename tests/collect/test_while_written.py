@@ -11,8 +11,8 @@ import time
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.collect import completeness
-from keras_npu_dump.collect.processes import is_running
+from keras_npu_dump.collector.checks import completeness
+from keras_npu_dump.records.liveness import is_running
 from tests.collect import making
 from tests.collect.making import TIME, TRAIN
 
@@ -176,7 +176,7 @@ def as_stranger(code, *arguments):
     """Runs code without root's rights to write everywhere."""
     drop = "import os, sys; os.getuid() or (os.setgid(65534), os.setuid(65534)); "
     # The interpreter must have read what it needs before it becomes a stranger.
-    warm = "import json, keras_npu_dump, keras_npu_dump.collect; "
+    warm = "import json, keras_npu_dump; keras_npu_dump.collect; "
     return subprocess.check_output([sys.executable, "-c", warm + drop + code] + list(arguments),
                                    env=dict(os.environ, PYTHONPATH=ROOT)).decode()
 

@@ -35,7 +35,7 @@ def dump_options(folder, **options):
 
 
 def engine():
-    from keras_npu_dump.emulator.engine import ENGINE
+    from keras_npu_dump.emulator.ge.engine import ENGINE
     return ENGINE
 
 
@@ -195,8 +195,8 @@ def api(folder):
 
 def fault(folder):
     """A bad dump_path that slipped past: open() works, the first graph fails."""
-    from keras_npu_dump.emulator.options import NpuConfig
-    from keras_npu_dump.emulator.session import Session
+    from keras_npu_dump.emulator.api.options import NpuConfig
+    from keras_npu_dump.emulator.ge.ge_session import Session
     npu_device, tf = opened(enable_dump=True, dump_path=folder + "/not/there")
     seen = {"opened": npu_device.npu_device.global_npu_ctx() is not None, "errors": []}
 

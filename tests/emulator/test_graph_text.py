@@ -2,7 +2,7 @@
 import pytest
 
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import graph as graph_lib
+from keras_npu_dump.formats.graph import ge_graph as graph_lib
 from tests.emulator.conftest import operators
 
 

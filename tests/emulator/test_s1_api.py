@@ -4,7 +4,7 @@ import os
 import pytest
 
 from keras_npu_dump import emulator
-from keras_npu_dump.emulator.session import Session, check_options
+from keras_npu_dump.emulator.ge.ge_session import Session, check_options
 from keras_npu_dump.errors import ConfigError
 
 

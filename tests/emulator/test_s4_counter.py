@@ -1,8 +1,8 @@
 """Reference, semantics 4: loops on the device, and what they count."""
-from keras_npu_dump.emulator.engine import Engine
-from keras_npu_dump.emulator.loaded_graph import Graph
-from keras_npu_dump.emulator.loops import NPU, Loop
-from keras_npu_dump.emulator.session import Session
+from keras_npu_dump.emulator.ge.device_loops import NPU, Loop
+from keras_npu_dump.emulator.ge.engine import Engine
+from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.ge.loaded_graph import Graph
 from tests.emulator.conftest import operators, outputs
 
 

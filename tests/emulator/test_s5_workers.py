@@ -1,7 +1,7 @@
 """Reference, semantics 5: workers, and where the time folder's time comes from."""
 import time
 
-from keras_npu_dump.emulator.session import Session
+from keras_npu_dump.emulator.ge.ge_session import Session
 
 
 def test_fact_5_how_workers_must_be_described(observe):

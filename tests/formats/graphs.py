@@ -1,7 +1,7 @@
 """Graphs for tests: a strategy that makes any, and the example of the docs."""
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats.graph import (
+from keras_npu_dump.formats.graph.ge_graph import (
     AttrList,
     DataType,
     Desc,

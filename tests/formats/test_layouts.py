@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats import layouts
 from keras_npu_dump.formats.dtypes import format_number
-from keras_npu_dump.formats.message import OriginalOp, TensorEntry
+from keras_npu_dump.formats.tensor import layouts
+from keras_npu_dump.formats.tensor.message import OriginalOp, TensorEntry
 
 SIDE = st.integers(1, 5)
 CHANNELS = st.integers(1, 40)

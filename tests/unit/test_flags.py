@@ -7,9 +7,9 @@ import pytest
 from absl import flags as absl_flags
 
 from keras_npu_dump import flags
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.flag_values import FLAG_FIELDS
 from keras_npu_dump.errors import ConfigError
-from keras_npu_dump.flag_values import FLAG_FIELDS
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The table after a training: what a person must see is not buried."""
-from keras_npu_dump.collect import Problem
-from keras_npu_dump.collect.manifest import Manifest, Pair, Step
+from keras_npu_dump.records.manifest import Manifest, Pair, Step
+from keras_npu_dump.records.problems import Problem
 from keras_npu_dump.report.manifest_table import MAX_INIT, manifest_text
 
 

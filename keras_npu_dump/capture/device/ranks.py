@@ -1,0 +1,141 @@
+"""Which of several processes this one is, read as npu_device reads it.
+
+npu_device (npu_device.py, `open`) takes the device from ASCEND_DEVICE_ID, the number
+of processes from RANK_SIZE or CM_WORKER_SIZE, never both, and for more than one wants
+RANK_TABLE_FILE with RANK_ID, or CM_CHIEF_IP with CM_CHIEF_PORT and CM_CHIEF_DEVICE.
+With the latter the rank is known to HCCL alone, after `open()`.
+"""
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+
+from keras_npu_dump import messages
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.errors import ConfigError
+
+
+class Cluster(NamedTuple):
+    """This process among those of its job.
+
+    Attributes:
+      rank: 0 without RANK_ID in a job of one; None where only HCCL will know it.
+      size: how many processes there are.
+      size_given: whether the environment says so.
+      device: what `npu_device.open()` without an argument opens.
+      problems: what npu_device or HCCL will refuse, as sentences.
+      nonsense: those that no job can mean; they are among `problems`, too.
+    """
+
+    rank: Optional[int]
+    size: int
+    size_given: bool
+    device: int
+    problems: List[str]
+    nonsense: List[str]
+
+
+def read(environment: Optional[Mapping[str, str]] = None) -> Cluster:
+    """Reads the environment; never raises, see `Cluster.problems`."""
+    values: Dict[str, str] = dict(os.environ if environment is None else environment)
+    nonsense: List[str] = []
+    device = _number(values, "ASCEND_DEVICE_ID", 0, nonsense)
+    name = "RANK_SIZE" if "RANK_SIZE" in values else "CM_WORKER_SIZE"
+    size = _number(values, name, 1, nonsense)
+    rank: Optional[int] = None if size > 1 else 0
+    if values.get("RANK_ID"):
+        rank = _number(values, "RANK_ID", 0, nonsense)
+        # npu_device reads it in a job of several only; shells give a single one any number.
+        if size > 1 and not 0 <= rank < size:
+            nonsense.append("RANK_ID=%d is none of 0 to %d (%s=%d)"
+                            % (rank, size - 1, name, size))
+    return Cluster(rank, size, name in values, device, nonsense + _refused(values, name, size),
+                   nonsense)
+
+
+def _refused(values: Mapping[str, str], name: str, size: int) -> List[str]:
+    """What npu_device or HCCL will refuse of the description of the cluster."""
+    problems = []
+    if "RANK_SIZE" in values and "CM_WORKER_SIZE" in values:
+        problems.append("RANK_SIZE and CM_WORKER_SIZE are both set, npu_device.open() refuses"
+                        " that: unset one of them")
+    table, chief = values.get("RANK_TABLE_FILE"), values.get("CM_CHIEF_IP")
+    if size <= 1:
+        return problems
+    if bool(table) == bool(chief):
+        problems.append("%s=%d: npu_device.open() wants one of RANK_TABLE_FILE and"
+                        " CM_CHIEF_IP, and finds %s"
+                        % (name, size, "both" if table else "neither"))
+    elif table and not values.get("RANK_ID"):
+        problems.append("RANK_TABLE_FILE is set without RANK_ID, npu_device.open() wants both")
+    elif chief and not (values.get("CM_CHIEF_PORT") and values.get("CM_CHIEF_DEVICE")):
+        problems.append("CM_CHIEF_IP is set without CM_CHIEF_PORT and CM_CHIEF_DEVICE,"
+                        " npu_device.open() wants all three")
+    if table and not os.path.isfile(table):
+        problems.append("RANK_TABLE_FILE=%s is no file" % table)
+    return problems
+
+
+def refuse_nonsense(cluster: Cluster) -> None:
+    """Raises what is wrong with this process's place in its job, before anything is made.
+
+    Raises:
+      ConfigError: for a number that is none, and for a rank that the job has not.
+    """
+    if cluster.nonsense:
+        raise ConfigError("the environment describes no job: %s." % "; ".join(cluster.nonsense))
+
+
+def tell_problems(emulated: bool) -> None:
+    """Says before `npu_device.open()` what it will refuse, and what ranks have to be given."""
+    cluster = read()
+    for text in cluster.problems:
+        messages.warning("%s.", text)
+    if cluster.problems and emulated and cluster.size > 1:
+        messages.warning(
+            "A rehearsal of %d ranks is as many processes with RANK_SIZE=%d, each with a RANK_ID of"
+            " its own, the same as ASCEND_DEVICE_ID, and RANK_TABLE_FILE, which may be any file"
+            " here.", cluster.size, cluster.size)
+
+
+def _number(values: Mapping[str, str], name: str, default: int, problems: List[str]) -> int:
+    text = values.get(name)
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        problems.append("%s=%r is not a number, npu_device.open() fails on it" % (name, text))
+        return default
+
+
+def for_this_rank(config: DumpConfig, cluster: Cluster) -> DumpConfig:
+    """The configuration, switched off where `config.ranks` leaves this rank out.
+
+    By options alone: graphs that differ between the ranks of a job make it hang.
+
+    Raises:
+      ConfigError: if no rank of the job is chosen, or this one's number is not known.
+    """
+    if config.ranks is None or config.is_off:
+        return config
+    chosen = ",".join(str(rank) for rank in sorted(config.ranks))
+    if cluster.size_given and min(config.ranks) >= cluster.size:
+        raise ConfigError("data_dump_ranks: expected ranks from 0 to %d, as this job has %d."
+                          " Received: %s." % (cluster.size - 1, cluster.size, chosen))
+    if cluster.rank is None:
+        raise ConfigError("data_dump_ranks=%s: expected RANK_ID in the environment, to"
+                          " know which rank this process is before npu_device.open(). Received:"
+                          " none." % chosen)
+    if cluster.size_given and max(config.ranks) >= cluster.size:
+        messages.warning("data_dump_ranks=%s: this job has ranks 0 to %d only.",
+                        chosen, cluster.size - 1)
+    if cluster.rank in config.ranks:
+        return config
+    return config.replace(enable_dump=False, enable_dump_debug=False)
+
+
+def rank_after_open(handle: Any, cluster: Cluster) -> int:
+    """The rank as far as it can be known; HCCL's answer where RANK_ID does not say it."""
+    if cluster.rank is not None:
+        return cluster.rank
+    worker = getattr(handle, "worker_id", None)
+    return worker if isinstance(worker, int) and worker >= 0 else 0

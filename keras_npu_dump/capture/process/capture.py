@@ -1,0 +1,379 @@
+"""The one capture of this process, from the options of the device to the manifest.
+
+Callbacks, sessions and `apply` are faces of it.
+"""
+import atexit
+import os
+import sys
+import threading
+import time
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from keras_npu_dump import messages, outages, sigterm
+from keras_npu_dump.capture.device import (
+    device_module,
+    dump_blockers,
+    environment,
+    loop_size,
+    ranks,
+)
+from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.capture.model import train_function
+from keras_npu_dump.capture.model.optimizer_updates import Updates
+from keras_npu_dump.capture.process import descriptors, end_messages, ending, first_dump, strict
+from keras_npu_dump.capture.process.lookout import Lookout
+from keras_npu_dump.capture.process.run_record import RunRecord
+from keras_npu_dump.collector.collect import collect
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.errors import DumpError
+from keras_npu_dump.files import streams
+from keras_npu_dump.records.journal import Journal, Section
+
+# Who asks for a dump of a script that need not know of it.
+RUN = "keras-npu-dump run"
+# Seconds for which `Capture.manifest` gives the same answer to the same count.
+_FRESH = 30.0
+
+
+class Capture:
+    """What is dumped in this process, and what is known of it.
+
+    Args:
+      module: npu_device.
+      config: what this process dumps.
+      cluster: which of several processes it is.
+      asked: what all ranks were asked for; another callback may ask for the same.
+      said_path: the dump folder in the words of who asked, before it was made absolute.
+
+    Attributes:
+      faces: names of the classes that were made for it, such as NpuDumpCallback.
+      opened_options: the dump options at `npu_device.open()`; None before.
+      ending: status and cause of the end, where a launcher knows them.
+      failure: what stops training at the next batch; None while all is well.
+      final: the manifest of the end, None before or without.
+      lookout: sees what is deleted.
+      strict: whoever asked for this dump wants it whole; `strict_told` once an exception
+        has said that it is not.
+    """
+
+    def __init__(self, module: Any, config: DumpConfig, cluster: ranks.Cluster,
+                 asked: DumpConfig, said_path: str):
+        streams.hold_places()
+        self.module = module
+        self.config = config
+        self.asked = asked
+        self.said_path = said_path
+        self.cluster = cluster
+        self.dump_path = config.dump_path
+        self.pid = os.getpid()
+        self.since = (environment.process_start() if device_module.opened_ids(module)
+                      else time.time())
+        self.closed = False
+        self.ending: Optional[Tuple[str, Optional[str]]] = None
+        self.final: Any = None
+        self.strict = config.strict
+        self.strict_told = False
+        self.faces: List[str] = []
+        self.failure: Optional[DumpError] = None
+        self.opened_options: Optional[Dict[str, Optional[str]]] = None
+        self.loop_size = loop_size.watch_loop_size(module)
+        # dump_step does not limit overflow detection (ge, dump_properties.cc).
+        self.steps: Optional[StepSet] = None
+        if not config.is_off:
+            self.steps = StepSet.all() if config.enable_dump_debug else config.dump_step
+        self.record = RunRecord(self.dump_path, _plain(config), device_module.is_emulated(module),
+                                cluster)
+        self.journal = Journal(os.path.join(self.record.folder, "iterations.jsonl"), self.steps)
+        self.lookout = Lookout(self)
+        self.active_fit: Any = None  # the innermost, where fits run inside fits
+        self._functions: List[Tuple[Any, Any, Section]] = []
+        self._updates: Any = weakref.WeakKeyDictionary()
+        self._watcher: Optional[first_dump.Watcher] = None
+        self._lock = threading.Lock()
+        self._forked: Optional[Capture] = None
+        self._answer: Any = None  # the last manifest, and what it is the answer to
+        _close_after_device(module, self.close)
+
+    def before_open(self) -> None:
+        here = of_this_process(self)
+        if here is not self:
+            here.before_open()
+            return
+        self._make_folders()
+        environment.set_graph_environment(self.config, self.dump_path)
+        ranks.tell_problems(device_module.is_emulated(self.module))
+        self.tell_silencers()
+
+    def _make_folders(self) -> None:
+        # Scripts clear their output folder between start and open.
+        prepare_dump_path(self.dump_path)
+        os.makedirs(self.record.folder, mode=0o700, exist_ok=True)
+
+    def make_folders_again(self) -> Optional[str]:
+        """After they were deleted; what hinders that, or None."""
+        try:
+            self._make_folders()
+        except (OSError, DumpError) as error:
+            return str(error)
+        return None
+
+    def tell_silencers(self) -> None:
+        """Names the settings of others that keep this dump from its folder."""
+        if self.config.is_off:
+            return
+        for found in (dump_blockers.of_environment()
+                      + dump_blockers.of_options(self.module, self.config)):
+            messages.warning("%s", found.message)
+
+    def after_open(self, device_id: Optional[int]) -> None:
+        here = of_this_process(self)
+        if here is not self:
+            here.after_open(device_id)
+            return
+        ids = device_module.opened_ids(self.module)
+        if ids:
+            device_id = ids[0]
+        elif device_id is None:
+            device_id = self.cluster.device
+        self.opened_options = device_module.read_options(self.module)
+        self.record.write(
+            opened=True, device=device_id,
+            rank=ranks.rank_after_open(device_module.handle(self.module), self.cluster))
+
+    def section(self, model: Any, function: Any) -> Section:
+        """The counter of a model's training function; a new one after compile()."""
+        key = model if function is None else function
+        reason = "start" if not self._functions else "model"
+        for reference, known_model, section in self._functions:
+            if reference() is key:
+                return section
+            if known_model() is model:
+                reason = "compile"
+        section = self.journal.start_section(getattr(model, "name", None) or "loop", reason)
+        self._functions.append((_reference(key), _reference(model), section))
+        return section
+
+    def replace_section(self, old: Section, new: Section) -> None:
+        self._functions = [(reference, model, new if section is old else section)
+                           for reference, model, section in self._functions]
+
+    def start_fit(self, model_name: str, epochs: Optional[int], steps: Optional[int]) -> int:
+        """Notes that a fit or loop begins, after a look at what the script did meanwhile."""
+        self.lookout.look()
+        if not self.journal.fits and self.opened_options is not None:
+            end_messages.tell_late_options(
+                self.opened_options, device_module.read_options(self.module))
+        return self.journal.start_fit(model_name, epochs, steps)
+
+    def updates_of(self, model: Any) -> Updates:
+        try:
+            return self._updates.setdefault(model, Updates())
+        except TypeError:  # a model that takes no weak references
+            return Updates()
+
+    def note_eager(self) -> None:
+        """A fit runs eagerly: no training graph of it will be executed."""
+        if not self.record.fields["eager"]:
+            self.record.write(eager=True)
+
+    def add_model(self, model: Any) -> None:
+        self.record.add_model(model.name, [layer.name for layer in getattr(model, "layers", ())])
+
+    def note_graph(self, section: Section, function: Any) -> None:
+        name, operators = train_function.describe(function)
+        self.journal.graph(section, name, operators)
+
+    @property
+    def watching(self) -> bool:
+        """Whether the first dump was looked for, or needs no look."""
+        return self._watcher is not None or self.steps is None or self.config.enable_dump_debug
+
+    def watch(self, section: Section, data_index: int, end: Optional[int]) -> None:
+        """Starts the look for the first dumped iteration, if that was it.
+
+        Args:
+          section: of the training function.
+          data_index: of the iteration, which has just ended.
+          end: the counter at the end of this fit, where it is known.
+        """
+        with self._lock:
+            if self.watching:
+                return
+            self._watcher = self._new_watcher(section, data_index, end)
+        try:
+            self._watcher.start()
+        except (RuntimeError, MemoryError) as error:  # no more threads for this user
+            outages.tell("looks for the first dump", error,
+                         "The first dump cannot be looked for in the background")
+
+    def _new_watcher(self, section: Section, data_index: int,
+                     end: Optional[int]) -> first_dump.Watcher:
+        assert self.steps is not None
+        alone = self.cluster.size <= 1 and "ASCEND_DEVICE_ID" not in os.environ
+        device_id = None if alone else self.record.fields["device"]
+        wanted = first_dump.Wanted(
+            self.dump_path, data_index, self.since, device_id, section.graph_name,
+            section.operators + self.config.layers if section.graph_known else [])
+        return first_dump.Watcher(
+            wanted, first_dump.remaining(self.steps, data_index, end),
+            lambda: sum(one.index for one in self.journal.sections),
+            self._fail if self.strict else None,
+            lambda folder: self.lookout.found(section, folder),
+            lambda: self.lookout.look(restore=False))
+
+    def _fail(self, error: DumpError) -> bool:
+        """Called by the watcher; True while training has not heard of it."""
+        if self.failure is None:
+            self.failure = error
+        fit = self.active_fit
+        if fit is not None:
+            fit.section.next_wanted = -1
+        return not getattr(error, "raised", False)
+
+    def raise_failure(self) -> None:
+        """Raises what the watcher found, once."""
+        error = self.failure
+        if error is not None and not getattr(error, "raised", False):
+            error.raised = True  # type: ignore[attr-defined]
+            raise error
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether `keras-npu-dump run` has asked for it."""
+        return RUN in self.faces
+
+    def collect(self, settled: Optional[bool] = None, write: bool = True) -> Any:
+        """Pairs what this process left on disk; writes its manifest.
+
+        Args:
+          settled: nothing more is on its way from the device. Defaults to whether this is
+            closed, which comes after the device.
+        """
+        known = {"record": self.record.fields, "journal": self.journal.unwritten,
+                 "closed": self.closed if settled is None else settled}
+        return collect(self.dump_path, run_id=self.record.run_id, known=known, write=write)
+
+    def manifest(self) -> Any:
+        """What `collect` says now; while nothing was counted since, what it said before.
+
+        Files come a while after their execution, so an old answer is asked for anew.
+        """
+        if self.final is not None:
+            return self.final
+        now = time.monotonic()
+        state = (self.journal.lines, sum(one.index for one in self.journal.sections), self.closed)
+        if self._answer is None or self._answer[0] != state or now > self._answer[1]:
+            manifest = self.collect()
+            self._answer = (state, time.monotonic() + _FRESH, manifest)
+        return self._answer[2]
+
+    def close(self) -> None:
+        """Writes what is known at the end of the process. Safe to call twice."""
+        if self.closed or os.getpid() != self.pid:
+            return
+        with sigterm.held_back():
+            self._close()
+
+    def _close(self) -> None:
+        self.closed = True
+        if self._watcher is not None:
+            self._watcher.stop()
+        # The training has ended well; its end must not become a traceback.
+        self._try(lambda: self.lookout.look(thorough=True))
+        self._try(self.journal.close)
+        if self.ending is None:
+            cause = ending.cause_of_exit()
+            self.ending = ("failed" if cause else "ended", cause)
+        status, cause = self.ending
+        self._try(lambda: self.record.end(
+            status, cause, [one.index for one in self.journal.sections], self.journal.lost))
+        if self.config.is_off:
+            return
+        lost = outages.summary()
+        for line in ([] if lost is None else [lost]) + end_messages.of_the_end(self):
+            messages.warning("%s", line)
+        if self.config.collect:
+            descriptors.make_room()
+            self._try(self._collect_last)
+        if self.strict:
+            self._try(lambda: strict.tell_at_exit(self, self.final or self.collect(write=False)))
+
+    def _try(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except (OSError, DumpError, MemoryError) as error:
+            messages.warning("The records of this run are not complete: %s",
+                             str(error) or outages.in_words(error))
+
+    def _collect_last(self) -> None:
+        self.final = self.collect()
+
+
+def existing_of_this_process(capture: Capture) -> Optional[Capture]:
+    """The capture, or the one that a forked child has made of it; None where it has not."""
+    known: Optional[Capture] = capture
+    while known is not None and known.pid != os.getpid():
+        known = known._forked
+    return known
+
+
+def of_this_process(capture: Capture) -> Capture:
+    """The capture, or in a forked child one of its own, with the same options.
+
+    Two processes in one run folder would mix their counts. The rank of a child is what
+    its environment says by now.
+    """
+    if capture.pid == os.getpid():
+        return capture
+    child = capture._forked
+    if child is not None:
+        return of_this_process(child)
+    cluster = ranks.read()
+    config = ranks.for_this_rank(capture.asked, cluster)
+    opened = device_module.opened_ids(capture.module)
+    if capture.asked.ranks is None or opened:
+        config = capture.config
+    else:
+        device_module.write_options(capture.module, config.npu_options())
+    child = capture._forked = Capture(
+        capture.module, config, cluster, capture.asked, capture.said_path)
+    child.faces = list(capture.faces)
+    child.strict = capture.strict
+    if opened:
+        child.after_open(None)
+    return child
+
+
+def _plain(config: DumpConfig) -> Dict[str, Any]:
+    """The options as JSON; dump_step "" is every one."""
+    return {
+        "enable_dump": config.enable_dump, "dump_path": config.dump_path,
+        "dump_step": config.dump_step.text, "dump_mode": config.dump_mode,
+        "dump_data": config.dump_data, "dump_layer": config.dump_layer,
+        "enable_dump_debug": config.enable_dump_debug,
+        "dump_debug_mode": config.dump_debug_mode,
+    }
+
+
+def _reference(value: Any) -> Any:
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
+
+
+def _close_after_device(module: Any, close: Any) -> None:
+    """Registers `close` so that it runs after npu_device's own exit handler.
+
+    Dumps travel from the device to this process until it is closed; handlers run
+    in reverse order of registration, so the vendor's is registered again, last.
+    """
+    inner = sys.modules.get(module.__name__ + ".npu_device")
+    device_close = getattr(inner, "close", None)
+    if callable(device_close):
+        atexit.unregister(device_close)
+    atexit.register(close)
+    if callable(device_close):
+        atexit.register(device_close)

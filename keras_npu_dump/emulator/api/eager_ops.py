@@ -1,0 +1,207 @@
+"""The one-operator graphs around training: variables and iterators.
+
+An eager operator on a variable of the device becomes a graph of its own, loaded, run and
+removed each time: one graph id per operator and variable, one model id per run, and a
+counter that never leaves 0 (adapter npu_resource_op.cpp, npu_concrete_graph.cpp). Making
+an iterator runs a `dp_init_<iterator>` graph (make_iterator_op.cpp).
+
+All eager operators pass one C function in both versions of TensorFlow; it is watched here.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.emulator.ge import dump_writer
+from keras_npu_dump.emulator.ge.engine import ENGINE
+from keras_npu_dump.emulator.ge.loaded_graph import Graph
+from keras_npu_dump.emulator.graphs import build_file, eager_graphs
+from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer.reentrancy import is_own_work, own_work
+from keras_npu_dump.emulator.tracer.values import as_array
+
+_ITERATORS = ("AnonymousIteratorV2", "AnonymousIteratorV3", "AnonymousIterator")
+# Operators on a variable that the adapter answers itself, without a graph.
+_ANSWERED = frozenset(("VarIsInitializedOp", "DestroyResourceOp"))
+
+_numbers = itertools.count()
+_iterator_names: Dict[int, str] = {}
+_variable_names: Dict[int, str] = {}
+_graphs: Dict[Tuple[Any, ...], Graph] = {}
+_kinds: Dict[str, str] = {}
+_installed: List[bool] = []
+
+
+def install() -> None:
+    """Begins to watch eager operators; once per process."""
+    if _installed:
+        return
+    _installed.append(True)
+    from tensorflow.python import pywrap_tfe
+    from tensorflow.python.ops import resource_variable_ops
+    original = pywrap_tfe.TFE_Py_FastPathExecute
+
+    def fast_path(context, op, name, *args):
+        kind = _kinds.get(op)
+        if kind is None:
+            kind = _kinds[op] = _kind(op)
+        if not kind or not ENGINE.active or is_own_work():
+            return original(context, op, name, *args)
+        run = functools.partial(original, context, op, name, *args)
+        return _HANDLERS[kind](op, args, run)
+
+    pywrap_tfe.TFE_Py_FastPathExecute = fast_path
+    make_handle = resource_variable_ops._variable_handle_from_shape_and_dtype
+
+    def named_handle(shape, dtype, shared_name, name, *args, **kwargs):
+        handle = make_handle(shape, dtype, shared_name, name, *args, **kwargs)
+        if name and hasattr(handle, "_id"):
+            _variable_names[handle._id] = name.rstrip("/")
+        return handle
+
+    resource_variable_ops._variable_handle_from_shape_and_dtype = named_handle
+
+
+def _kind(op: str) -> str:
+    """What an operator's name asks for: "variable", "iterator", "init", or nothing."""
+    if op in _ITERATORS:
+        return "iterator"
+    if op in ("MakeIterator", "MultiDeviceIteratorInit"):
+        return "init"
+    if op in _ANSWERED:
+        return ""
+    from tensorflow.python.framework import op_def_registry
+    definition = op_def_registry.get(op)
+    takes = definition is not None and any(
+        arg.type == opinfo.DT_RESOURCE for arg in definition.input_arg)
+    known = op.startswith("Resource") or op in (
+        "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp",
+        "VariableShape")
+    return "variable" if takes and known else ""
+
+
+def variable_name(handle: Any) -> Optional[str]:
+    """The name a variable's handle was made with."""
+    return _variable_names.get(getattr(handle, "_id", -1))
+
+
+def iterator_name(handle: Any) -> str:
+    """What the adapter calls the iterator behind a handle."""
+    return _iterator_names.get(getattr(handle, "_id", -1), "Iterator")
+
+
+def _make_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
+    del op, args
+    made = run()
+    handle = made[0] if isinstance(made, (tuple, list)) else made
+    _iterator_names[handle._id] = "AnonymousIterator%d" % next(_numbers)
+    return made
+
+
+def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
+    del op
+    name = iterator_name(args[1])
+    ENGINE.fail_if_faulty("dp_init_" + name)
+    result = run()
+    graph = ENGINE.new_graph("dp_init_" + name)
+    graph.count = 1
+    ENGINE.ran_once(graph)
+    if build_file.wanted(ENGINE.session):
+        with ENGINE.survives("graph %s cannot be written" % graph.ge_name):
+            build_file.write(ENGINE.folder, ENGINE.session, graph, functools.partial(
+                eager_graphs.iterator_graph, graph.ge_name, name))
+    return result
+
+
+def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
+    inputs = _inputs(op, args)
+    handles = [value for value in inputs if variable_dtype(value)]
+    if not handles:
+        return run()
+    ENGINE.fail_if_faulty(op)
+    key = (op,) + tuple(handle._id for handle in handles)
+    graph = _graphs.get(key)
+    if graph is None:
+        graph = _graphs[key] = ENGINE.new_graph(op, one_shot=True)
+    else:
+        graph.model_id = ENGINE.next_model_id()
+    graph.count = 1
+    session = ENGINE.session
+    dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
+    before: Optional[List[Any]] = None
+    with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
+        before = _values(op, inputs, read=dump and session.mode != "output")
+    result = run()
+    ENGINE.ran_once(graph)
+    if build_file.wanted(session):
+        with own_work(), ENGINE.survives("graph %s cannot be written" % graph.ge_name):
+            described = eager_graphs.describe(op, inputs, variable_name)
+            build_file.write(ENGINE.folder, session, graph, functools.partial(
+                eager_graphs.variable_graph, graph.ge_name, op, described))
+    if dump and op != "ReadVariableOp" and before is not None:
+        with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
+            _dump(graph, op, inputs, before, result)
+    return result
+
+
+def _inputs(op: str, args: Sequence[Any]) -> List[Any]:
+    """The inputs among the arguments of the C function; attributes follow in pairs."""
+    from tensorflow.python.framework import op_def_registry
+    return list(args[:len(op_def_registry.get(op).input_arg)])
+
+
+def variable_dtype(value: Any) -> int:
+    """The dtype of the variable behind a handle; 0 for anything else."""
+    data = getattr(value, "_handle_data", None)
+    held = list(data.shape_and_type) if data is not None and data.is_set else []
+    return int(held[0].dtype) if len(held) == 1 else 0
+
+
+def _read(handle: Any) -> Any:
+    from tensorflow.python.framework import dtypes
+    from tensorflow.python.ops import gen_resource_variable_ops
+    dtype = dtypes.as_dtype(variable_dtype(handle))
+    return gen_resource_variable_ops.read_variable_op(handle, dtype)
+
+
+def _entry(tensor: Any, origin: Optional[Tuple[str, int]] = None) -> Any:
+    dtype = tensor.dtype.as_datatype_enum
+    if dtype in opinfo.OPAQUE:
+        return dump_writer.opaque(dtype, origin)
+    return dump_writer.value_of(as_array(tensor), dtype, origin)
+
+
+def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
+    """Entries of the inputs, variables as they are now."""
+    entries: List[Any] = []
+    if not read:
+        return entries
+    from tensorflow.python.framework import ops
+    for value in inputs:
+        if variable_dtype(value):
+            # A plain assignment does not read, and may be the variable's first value.
+            entries.append(dump_writer.opaque(opinfo.DT_RESOURCE) if op == "AssignVariableOp"
+                           else _entry(_read(value)))
+        else:
+            entries.append(_entry(ops.convert_to_tensor(value)))
+    return entries
+
+
+def _dump(graph: Graph, op: str, inputs: Sequence[Any], before: List[Any], result: Any) -> None:
+    session = ENGINE.session
+    outputs = []
+    if session.mode != "input":
+        made = [] if result is None else result if isinstance(result, (list, tuple)) else [result]
+        outputs = [_entry(item, (op, index)) for index, item in enumerate(made)
+                   if hasattr(item, "dtype")]
+        if opinfo.changes_variables(op):
+            outputs += [_entry(_read(handle), (op, len(outputs))) for handle in inputs
+                        if variable_dtype(handle)]
+    if before or outputs:
+        dump_writer.write_operator(session.folder(graph.ge_name, graph.model_id, 0), session, op,
+                                   op, 1, before, outputs)
+
+
+_HANDLERS: Dict[str, Callable[[str, Sequence[Any], Callable[[], Any]], Any]] = {
+    "variable": _on_variable, "iterator": _make_iterator, "init": _init_iterator}

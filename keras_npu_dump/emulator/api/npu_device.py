@@ -1,0 +1,194 @@
+"""The stand-in for `npu_device.npu_device`: what training scripts call.
+
+Signatures, errors and what has no effect are those of the adapter (npu_device.py).
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from typing import Any, Dict, Iterator, Optional
+
+from keras_npu_dump import messages
+from keras_npu_dump.emulator.api.options import NpuConfig, NpuRunContextOptions
+from keras_npu_dump.emulator.ge.engine import ENGINE
+from keras_npu_dump.emulator.ge.ge_session import Session
+
+__emulated__ = True
+NPU = "/job:localhost/replica:0/task:0/device:NPU"
+
+_npu_device_instances: Dict[int, "NpuDeviceHandle"] = {}
+_global_npu_ctx: Optional["NpuDeviceHandle"] = None
+_global_options: Optional[NpuConfig] = None
+_lock = threading.Lock()
+_sat_mode = [1]
+# Read when the extension loads, not later.
+if os.environ.get("NPU_LOOP_SIZE", "").isdigit():
+    ENGINE.loop_size = int(os.environ["NPU_LOOP_SIZE"]) or 1
+
+
+def global_options() -> NpuConfig:
+    """The options of the process; `open()` reads them once."""
+    global _global_options
+    with _lock:
+        if _global_options is None:
+            _global_options = NpuConfig()
+        return _global_options
+
+
+def global_npu_ctx() -> Optional["NpuDeviceHandle"]:
+    """The handle that is the default device, or None."""
+    return _global_npu_ctx
+
+
+def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":  # pylint: disable=redefined-builtin
+    """Opens the device and takes a snapshot of the options.
+
+    Args:
+      device_id: default ASCEND_DEVICE_ID, or 0.
+
+    Returns:
+      The handle; the same one for a second call with the same id.
+
+    Raises:
+      RuntimeError: another device is open, or the cluster is not described.
+      ValueError: both RANK_SIZE and CM_WORKER_SIZE are set.
+    """
+    if device_id is None:
+        device_id = int(os.environ.get("ASCEND_DEVICE_ID", "0"))
+    options = global_options()
+    with _lock:
+        if device_id in _npu_device_instances:
+            messages.info("Npu instance on device %s already created", device_id)
+            return _npu_device_instances[device_id]
+        if _npu_device_instances:
+            raise RuntimeError(
+                "Failed create npu instance on device %s as existed instance on %s"
+                % (device_id, list(_npu_device_instances)))
+        workers, rank = _cluster()
+        ENGINE.open(Session(options.as_dict(), device_id))
+        handle = NpuDeviceHandle(device_id, workers, rank)
+        _npu_device_instances[device_id] = handle
+        messages.warning("emulator: npu_device is emulated; device %d is this machine's CPU or"
+                         " GPU.", device_id)
+        return handle
+
+
+def _cluster():
+    """(number of workers, rank), checked as the adapter checks them."""
+    env = os.environ
+    if "RANK_SIZE" in env and "CM_WORKER_SIZE" in env:
+        raise ValueError("RANK_SIZE and CM_WORKER_SIZE cannot be configured at the same time")
+    workers = int(env.get("RANK_SIZE", env.get("CM_WORKER_SIZE", "1")))
+    if workers <= 1:
+        return workers, 0
+    table, chief = env.get("RANK_TABLE_FILE"), env.get("CM_CHIEF_IP")
+    if bool(table) == bool(chief):
+        raise RuntimeError("You must specify one of RANK_TABLE_FILE and CM_CHIEF_IP in"
+                           " distribution mode")
+    if table and not env.get("RANK_ID"):
+        raise RuntimeError("You must specify rank id by set env RANK_ID in distribution mode")
+    if chief and not (env.get("CM_CHIEF_PORT") and env.get("CM_CHIEF_DEVICE")):
+        raise RuntimeError("You must specify CM_CHIEF_PORT and CM_CHIEF_DEVICE with CM_CHIEF_IP")
+    return workers, int(env.get("RANK_ID", "0"))
+
+
+def close() -> None:
+    """Closes the device; as in the adapter, it cannot be opened again."""
+    ENGINE.close()
+
+
+def _forked() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+atexit.register(close)
+os.register_at_fork(after_in_child=_forked)
+
+
+def set_npu_loop_size(loop_size: int) -> None:
+    """Sets how many rounds a sunk loop makes per call; no exception for nonsense."""
+    if loop_size <= 0:
+        messages.error("loop size must be greater than 0, got %s", loop_size)
+        return
+    ENGINE.loop_size = loop_size
+
+
+def set_device_sat_mode(mode: int) -> None:
+    """Sets the saturation mode, 0 to 2; no exception for nonsense, and no effect here."""
+    if not 0 <= mode <= 2:
+        messages.error("sat mode must be 0, 1 or 2, got %s", mode)
+        return
+    _sat_mode[0] = mode
+
+
+def get_device_sat_mode() -> int:
+    """The saturation mode that was set."""
+    return _sat_mode[0]
+
+
+def is_inf_nan_enabled() -> bool:
+    """Whether overflow gives inf and nan: on a CPU or GPU it always does."""
+    return True
+
+
+@contextlib.contextmanager
+def npu_run_context(options: Optional[NpuRunContextOptions] = None) -> Iterator[None]:
+    """Options of a stretch of code; checked, and without effect here."""
+    if options is not None and not isinstance(options, NpuRunContextOptions):
+        raise ValueError("options type must be NpuRunContextOptions")
+    yield
+
+
+class NpuDeviceHandle:
+    """An opened device.
+
+    Args:
+      device_id: logical device number.
+      workers_num: processes of the job.
+      worker_id: rank of this one.
+    """
+
+    def __init__(self, device_id: int, workers_num: int, worker_id: int):
+        self._device_id = device_id
+        self._device_name = "%s:%d" % (NPU, device_id)
+        self.workers_num = workers_num
+        self.worker_id = worker_id
+
+    def name(self) -> str:
+        """The name of the device."""
+        return self._device_name
+
+    def is_cluster_worker(self) -> bool:
+        """Whether this is one of several workers."""
+        return self.workers_num > 1 and 0 <= self.worker_id < self.workers_num
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Functions that are executed inside run on the device."""
+        from keras_npu_dump.emulator.api import defaults
+        defaults.prepare()
+        before, ENGINE.active = ENGINE.active, True
+        try:
+            yield
+        finally:
+            ENGINE.active = before
+
+    def as_default(self) -> "NpuDeviceHandle":
+        """Makes the device the default for all that is executed from now on."""
+        global _global_npu_ctx
+        from keras_npu_dump.emulator.api import defaults
+        defaults.apply()
+        ENGINE.active = True
+        _global_npu_ctx = self
+        return self
+
+
+def npu_compat_function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """tf.function without XLA."""
+    import tensorflow as tf
+    kwargs.pop("jit_compile", None)
+    kwargs.pop("experimental_compile", None)
+    return tf.function(func, *args, **kwargs)

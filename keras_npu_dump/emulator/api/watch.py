@@ -1,0 +1,208 @@
+"""Sees every execution of a concrete function, at the one call that runs it.
+
+TensorFlow 2.6 runs functions through `_EagerDefinedFunction.call`, newer versions
+through `AtomicFunction.call_flat`. Both are also called while an outer function is
+traced; what is left when the context executes eagerly are the outermost executions,
+which are what a device sees. The version is recognised by the class, not by a number.
+"""
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+
+from keras_npu_dump.emulator.api import eager_ops
+from keras_npu_dump.emulator.ge.engine import ENGINE
+from keras_npu_dump.emulator.graphs import arguments
+from keras_npu_dump.emulator.tracer.reentrancy import is_own_work
+from keras_npu_dump.errors import DeviceNotFoundError
+
+_INSTALLED: List[bool] = []
+
+
+class Call:
+    """One execution that is about to happen.
+
+    Attributes:
+      name: of the concrete function.
+      args: its flat arguments, captured handles included.
+      context: TensorFlow's eager context.
+      plain: runs the function itself and returns its outputs as a list.
+      execute: (name, number of outputs, further arguments) -> outputs of another function,
+        called with this one's arguments and the further ones.
+    """
+
+    def __init__(self, function: Any, context: Any, args: Sequence[Any],
+                 plain: Callable[[], List[Any]], execute: Callable[..., Any]):
+        self.function = function
+        self.context = context
+        self.args = args
+        self.plain = plain
+        self.execute = execute
+        self.name = _text(function.name)
+
+    @property
+    def definition(self) -> Any:
+        """The FunctionDef."""
+        return self.function.definition
+
+    @property
+    def uses_xla(self) -> bool:
+        """Whether the function asks to be compiled by XLA."""
+        attrs = self.definition.attr
+        return "_XlaMustCompile" in attrs and attrs["_XlaMustCompile"].b
+
+    @property
+    def graph(self) -> Any:
+        """The FuncGraph it was made from."""
+        return self.function.graph
+
+    def lookup(self, name: str) -> Any:
+        """The FunctionDef of a function that is named in this one."""
+        return self.context.get_function_def(name)
+
+    def variable_names(self) -> Dict[int, str]:
+        """Handle identity -> name of the variables among the arguments."""
+        names = arguments.variable_names(self.graph)
+        for arg in self.args:
+            made = eager_ops.variable_name(arg)
+            if made:
+                names[arg._id] = made  # pylint: disable=protected-access
+        return names
+
+    def iterator_name(self, handle: Any) -> str:
+        """What the adapter calls the iterator behind a handle."""
+        return eager_ops.iterator_name(handle)
+
+    def variables(self) -> List[int]:
+        """For each argument the dtype of the variable behind it; 0 where there is none."""
+        return [eager_ops.variable_dtype(arg) for arg in self.args]
+
+
+def _text(name: Any) -> str:
+    return name.decode("utf-8") if isinstance(name, bytes) else str(name)
+
+
+@contextlib.contextmanager
+def _under_name(function: Any, name: str) -> Iterator[None]:
+    """Errors of another function, run in place of this one, speak of this one: users know it,
+    and TensorFlow finds the line of an operator by it."""
+    try:
+        yield
+    except Exception as error:  # whatever it is goes on
+        own = _text(function.name)
+        for attribute in ("_message", "message"):
+            text = getattr(error, attribute, None)
+            if isinstance(text, str) and name in text:
+                try:
+                    setattr(error, attribute, text.replace(name, own))
+                except AttributeError:
+                    pass
+        error.args = tuple(item.replace(name, own) if isinstance(item, str) else item
+                           for item in error.args)
+        raise
+
+
+def _unseen(context: Any) -> bool:
+    if ENGINE.in_child:
+        ENGINE.say_in_child()
+        return True
+    return (not ENGINE.active or is_own_work()
+            or not context.executing_eagerly())
+
+
+def install() -> None:
+    """Begins to watch; once per process.
+
+    Raises:
+      DeviceNotFoundError: this TensorFlow has neither of the two calls.
+    """
+    if _INSTALLED:
+        return
+    if _install_atomic() or _install_defined():
+        _INSTALLED.append(True)
+        return
+    import tensorflow
+    raise DeviceNotFoundError(
+        "the emulator knows how TensorFlow 2.6 and the newest versions run functions; in"
+        " TensorFlow %s it finds neither way." % tensorflow.__version__)
+
+
+def _install_atomic() -> bool:
+    try:
+        from tensorflow.python.eager.polymorphic_function import atomic_function
+        function_class = atomic_function.AtomicFunction
+        original = function_class.call_flat
+        interpolate = atomic_function.InterpolateRuntimeError
+        record = atomic_function.record
+        handle_data_util = atomic_function.handle_data_util
+    except (ImportError, AttributeError):
+        return False
+
+    def call_flat(self, *args):
+        context = self._bound_context  # pylint: disable=protected-access
+        if _unseen(context):
+            return original(self, *args)
+
+        def plain():
+            return original(self, *args)
+
+        def execute(name, count, further=()):
+            inputs = [*args, *further]
+            with interpolate(self), record.stop_recording(), _under_name(self, name):
+                outputs = context.call_function(name.encode("utf-8"), inputs, count) or []
+            for output, kind in zip(outputs, self.function_type.flat_outputs):
+                data = kind.dtype._handle_data  # pylint: disable=protected-access
+                if data:
+                    handle_data_util.set_handle_data(output, data.shape_inference)
+            return outputs
+
+        return ENGINE.execute(Call(self, context, args, plain, execute)) or None
+
+    function_class.call_flat = call_flat
+    return True
+
+
+def _install_defined() -> bool:
+    try:
+        from tensorflow.python.eager import execute as execute_lib
+        from tensorflow.python.eager import function as function_lib
+        function_class = function_lib._EagerDefinedFunction  # pylint: disable=protected-access
+        original = function_class.call
+        interpolate = function_lib._InterpolateFunctionError  # pylint: disable=protected-access
+        handle_data_util = function_lib.handle_data_util
+    except (ImportError, AttributeError):
+        return False
+
+    def call(self, ctx, args, cancellation_manager=None):
+        if _unseen(ctx):
+            return original(self, ctx, args, cancellation_manager)
+
+        def plain():
+            return original(self, ctx, args, cancellation_manager)
+
+        def execute(name, count, further=()):
+            inputs = [*args, *further]
+            options = ctx.function_call_options
+            config = options.config_proto_serialized
+            if config is None:
+                config = function_lib.function_utils.get_disabled_rewriter_config()
+            attrs = ("executor_type", options.executor_type or "", "config_proto", config)
+            with interpolate(self), _under_name(self, name):
+                if cancellation_manager is None:
+                    outputs = execute_lib.execute(name, count, inputs, attrs, ctx)
+                else:
+                    outputs = execute_lib.execute_with_cancellation(
+                        name, count, inputs, attrs, ctx, cancellation_manager)
+            for traced, output in zip(self._func_graph_outputs, outputs):
+                handle_data_util.copy_handle_data(traced, output)
+            return outputs
+
+        return ENGINE.execute(Call(self, ctx, args, plain, execute)) or None
+
+    function_class.call = call
+    return True
+
+
+def executing() -> Optional[bool]:
+    """Whether executions are being seen; None before the device is open."""
+    return ENGINE.active if ENGINE.is_open else None

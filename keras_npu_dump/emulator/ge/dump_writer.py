@@ -1,0 +1,147 @@
+"""Writes the files of one execution: one per operator and round, times rising."""
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.tracer import flat as flat_lib
+from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan, Source
+from keras_npu_dump.emulator.tracer.twin import Activation
+from keras_npu_dump.emulator.tracer.values import Values, dtype_numbers
+from keras_npu_dump.formats import mapping, names
+from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.tensor import dump_file
+
+MARK = {"emulated": "keras_npu_dump"}
+STREAM_ID = 0  # There are no streams here; the number is made up.
+FFTS_PLUS, ND = 4, 2
+
+
+class Clock:
+    """Microseconds since 1970 that never repeat within the process."""
+
+    def __init__(self):
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def now(self) -> int:
+        with self._lock:
+            self._last = max(self._last + 1, int(time.time() * 1000000))
+            return self._last
+
+
+CLOCK = Clock()
+
+
+def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
+                    constants: Dict[Any, Any], session: Session, model_id: int = 0) -> int:
+    """Writes all files of one execution and returns how many.
+
+    Args:
+      folder: `.../{model_name}/{model_id}/{data_index}`, made if missing, mode 0700.
+      plan, activation, args, constants: see `Values`.
+      session: says whether data or statistics, and the form of names.
+      model_id: not needed here; see overflow.py.
+    """
+    del model_id
+    return Writer(folder, plan, Values(plan, args, constants), session).write(activation)
+
+
+def write_operator(folder: str, session: Session, op_type: str, op_name: str, task_id: int,
+                   inputs: Sequence[dump_file.Value], outputs: Sequence[dump_file.Value]) -> str:
+    """Writes the file of one operator; returns its path."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    stamp = CLOCK.now()
+    name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
+    a2 = session.generation.files == "a2"
+    if a2:
+        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % 65535, thread_id=0,
+                             device_id=session.device_id)
+    path = mapping.create_dump_file(folder, names.format_dump_name(name))
+    if session.stats:
+        stats_file.write_stats(path, inputs, outputs, session.generation.csv)
+    else:
+        # Of an A2 file the vendor's converter takes the first attribute for a slice's.
+        dump_file.write_file(path, op_name, inputs, outputs, stamp, attrs=None if a2 else MARK)
+    return path
+
+
+class Writer:
+    """Walks one execution; see `write_execution`."""
+
+    def __init__(self, folder: str, plan: Plan, values: Values, session: Session):
+        self._folder = folder
+        self._plan = plan
+        self._values = values
+        self._session = session
+        self._files = 0
+
+    def write(self, activation: Activation) -> int:
+        """Operators in executable order; a body's rounds where its node stands."""
+        ops = {op.node.name: op for op in self._plan.ops[id(activation.flat)]}
+        for node in activation.flat.nodes:
+            if node.name in ops:
+                self._write_op(ops[node.name], activation)
+            for inner in self._inner(activation, node):
+                self.write(inner)
+        return self._files
+
+    def _inner(self, activation: Activation, node: Any) -> Iterator[Activation]:
+        """The runs of a node's bodies, in order: a loop's condition before each round."""
+        rounds = [activation.children.get((node.name, role), ()) for role in flat_lib.roles(node)]
+        for together in itertools.zip_longest(*rounds):
+            for inner in together:
+                if inner is not None:
+                    yield inner
+
+    def _write_op(self, op: DumpedOp, activation: Activation) -> None:
+        self._write(op, self.inputs(op, activation), self.outputs(op, activation))
+
+    def _write(self, op: DumpedOp, inputs: Sequence[dump_file.Value],
+               outputs: Sequence[dump_file.Value]) -> None:
+        write_operator(self._folder, self._session, op.node.op, op.node.name, op.task_id, inputs,
+                       outputs)
+        self._files += 1
+
+    def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.Value]:
+        """Entries of the inputs that the plan has."""
+        return [self._value(source, activation) for source in op.inputs]
+
+    def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.Value]:
+        """Entries of the outputs that the plan has."""
+        return [self._value(source, activation, (op.node.name, index))
+                for index, source in enumerate(op.outputs)]
+
+    def _value(self, source: Source, activation: Activation,
+               origin: Optional[Tuple[str, int]] = None) -> dump_file.Value:
+        found = self._values.get(source, activation)
+        if found is None:
+            return opaque(source.dtype, origin)
+        return value_of(found, source.dtype, origin)
+
+
+def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.Value:
+    """An entry for what has no bytes (handles, strings, lists): it keeps positions true."""
+    number, ge_number = dtype_numbers(dtype)
+    return dump_file.Value(b"", number, shape=(0,), original_op=_original(origin, ge_number))
+
+
+def _original(origin: Optional[Tuple[str, int]], ge_number: int) -> Optional[dump_file.OriginalOp]:
+    return None if origin is None else dump_file.OriginalOp(origin[0], origin[1], ge_number, ND)
+
+
+def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.Value:
+    """An entry for an array.
+
+    Args:
+      array: numpy array.
+      dtype: DataType number of TensorFlow.
+      origin: for an output, the operator's name in TensorFlow and the output's index.
+    """
+    number, ge_number = dtype_numbers(dtype)
+    shape = array.shape
+    return dump_file.Value(array, number, ND, shape, shape, _original(origin, ge_number))

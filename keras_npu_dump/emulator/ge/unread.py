@@ -1,0 +1,39 @@
+"""What nothing can be read out of, and the sentences that say so."""
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Set
+
+from keras_npu_dump import messages
+from keras_npu_dump.emulator.ge.device_loops import Loop
+from keras_npu_dump.emulator.tracer import flat as flat_lib
+from keras_npu_dump.emulator.tracer.flat import Flat, Lookup
+
+
+def of_conditions(root: Flat, loop: Optional[Loop], lookup: Lookup) -> Set[int]:
+    """id(flat) of the conditions that stay where nothing comes out of them, with what is inside.
+
+    That of a loop on the device, and those that draw random numbers, which would be others
+    in another place.
+    """
+    unread: Set[int] = set()
+    for flat in root.walk():
+        if flat.role != "cond" or id(flat) in unread:
+            continue
+        random = flat_lib.keeps_state(flat, lookup)
+        if random:
+            messages.warning("emulator: the condition of %s draws random numbers and cannot"
+                             " be dumped.", flat.node)
+        if random or (loop is not None and loop.sunk and loop.node == flat.node):
+            unread.update(id(one) for one in flat.walk())
+    return unread
+
+
+def report(root: Flat) -> None:
+    """One sentence for each reason, however many operators it concerns."""
+    found: Dict[str, List[str]] = {}
+    for flat in root.walk():
+        for node, why in flat.unread:
+            found.setdefault(why, []).append(node)
+    for why, nodes in found.items():
+        messages.warning("emulator: what happens inside %s%s cannot be dumped (%s).", nodes[0],
+                         " and %d more" % (len(nodes) - 1) if len(nodes) > 1 else "", why)

@@ -1,0 +1,80 @@
+"""What the arguments of a function are: inputs, variables, iterators, other handles."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Set
+
+from keras_npu_dump.emulator.graphs.graph_text import Argument
+from keras_npu_dump.emulator.tracer import flat as flat_lib
+from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer.flat import Flat
+from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, as_tuple, proto_shape
+
+
+def describe(root: Flat, call: Any) -> List[Argument]:
+    """One Argument per argument of `root`; names are unique and no node's name."""
+    taken = {node.name for flat in root.walk() for node in flat.nodes}
+    variable_names = call.variable_names()
+    variables = call.variables()
+    read_from = iterators(root)
+    consumed = {flat_lib.node_of(tensor) for node in root.nodes for tensor in node.input}
+    consumed.update(flat_lib.node_of(tensor) for tensor in root.ret)
+    found = []
+    for index, (name, dtype) in enumerate(root.args):
+        handle = call.args[index]
+        if dtype == opinfo.DT_RESOURCE and variables[index]:
+            held = handle._handle_data.shape_and_type[0]  # pylint: disable=protected-access
+            found.append(Argument(
+                "Variable", _unique(variable_names.get(_key(handle), name), taken), held.dtype,
+                proto_shape(held.shape)))
+        elif name in read_from:
+            found.append(Argument("IteratorV2", _unique(call.iterator_name(handle), taken), dtype,
+                                  ()))
+        elif dtype == opinfo.DT_VARIANT and name not in consumed:
+            found.append(Argument("", name, dtype, ()))
+        else:
+            symbolic = call.graph.inputs[index] if index < len(call.graph.inputs) else handle
+            shape = getattr(symbolic, "shape", None)
+            found.append(Argument("Data", _unique(name, taken), dtype,
+                                  UNKNOWN_RANK if shape is None else as_tuple(shape)))
+    return found
+
+
+def _unique(name: str, taken: Set[str]) -> str:
+    unique, count = name, 0
+    while unique in taken:
+        count += 1
+        unique = "%s_%d" % (name, count)
+    taken.add(unique)
+    return unique
+
+
+def _key(handle: Any) -> int:
+    return handle._id  # pylint: disable=protected-access
+
+
+def iterators(root: Flat) -> Set[str]:
+    """Names of arguments from which an iterator operator reads, here or in a body."""
+    found = set()
+    for flat in root.walk():
+        for node in flat.nodes:
+            if not node.op.startswith("IteratorGetNext"):
+                continue
+            where, head = flat, flat_lib.node_of(node.input[0])
+            while where.parent is not None and head in where.arg_index:
+                outer = where.outer(head)
+                if outer is None:
+                    break
+                where, head = where.parent, flat_lib.node_of(outer)
+            if where is root and head in root.arg_index:
+                found.add(head)
+    return found
+
+
+def variable_names(graph: Any) -> Dict[int, str]:
+    """Handle identity -> name, of the variables that a traced function uses."""
+    names = {}
+    for variable in getattr(graph, "variables", ()):
+        handle = getattr(variable, "handle", None)
+        if handle is not None and hasattr(handle, "_id"):
+            names[_key(handle)] = variable.name.rpartition(":")[0] or variable.name
+    return names

@@ -1,0 +1,138 @@
+"""A function as one flat graph: nested calls inlined, loop and branch bodies beside it.
+
+Works on `FunctionDef` protos, so it needs no second trace and reaches whatever
+TensorFlow can execute. A tensor is named as inside a FunctionDef: `node:output:index`,
+or the name of an argument.
+"""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
+
+from keras_npu_dump.emulator.tracer import opinfo
+
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+LOOPS = ("While", "StatelessWhile")
+BRANCHES = ("If", "StatelessIf")
+CASES = ("Case", "StatelessCase")
+V1_CONTROL = frozenset(("Switch", "Merge", "RefSwitch", "RefMerge", "Enter", "Exit",
+                        "RefEnter", "RefExit", "NextIteration", "LoopCond", "_SwitchN"))
+
+Lookup = Callable[[str], Any]
+
+
+@dataclasses.dataclass
+class Flat:
+    """One flat graph.
+
+    Attributes:
+      name, definition: of the function it was made from; the FunctionDef is unchanged.
+      args: (name, dtype number of TensorFlow) of each argument.
+      nodes: NodeDefs in an order in which they can be executed.
+      ret: the tensor behind each output, in the order of the signature.
+      control_ret: names of nodes that must run although nothing reads them.
+      bodies: (node name, attribute) -> flat graph of a loop's or branch's body.
+      unread: (node name, why) of nodes that hold bodies which are not read out.
+      parent, node, role: where a body hangs; None for the outermost.
+    """
+
+    name: str
+    definition: Any
+    args: List[Tuple[str, int]]
+    nodes: List[Any]
+    ret: List[str]
+    control_ret: List[str]
+    bodies: Dict[Tuple[str, str], "Flat"] = dataclasses.field(default_factory=dict)
+    unread: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
+    parent: Optional["Flat"] = None
+    node: Optional[str] = None
+    role: Optional[str] = None
+
+    def __post_init__(self):
+        self.by_name = {node.name: node for node in self.nodes}
+        self.arg_index = {name: index for index, (name, _) in enumerate(self.args)}
+
+    def walk(self) -> Iterator["Flat"]:
+        """This graph and all bodies in it, outermost first."""
+        yield self
+        for body in self.bodies.values():
+            yield from body.walk()
+
+    @property
+    def has_v1_control(self) -> bool:
+        """Whether some values here may not exist, as on the path not taken of a Switch."""
+        return any(node.op in V1_CONTROL for flat in self.walk() for node in flat.nodes)
+
+    def outer(self, arg: str) -> Optional[str]:
+        """The parent's tensor that `arg` always equals; None if it may change in a loop."""
+        if self.parent is None:
+            return None
+        index = self.arg_index[arg]
+        call = self.parent.by_name[self.node]
+        if self.role not in ("cond", "body"):
+            return call.input[index + 1]
+        body = self.parent.bodies[(call.name, "body")]
+        if body.ret[index] == body.args[index][0]:
+            return call.input[index]
+        return None
+
+
+def roles(node: Any) -> List[str]:
+    """The bodies that a control-flow node has, in order; [] for any other node."""
+    if node.op in LOOPS:
+        return ["cond", "body"]
+    if node.op in BRANCHES:
+        return ["then_branch", "else_branch"]
+    if node.op in CASES:
+        return ["branch_%d" % index for index in range(len(node.attr["branches"].list.func))]
+    return []
+
+
+def body_function(node: Any, role: str) -> Any:
+    """The attribute that names a body's function (a NameAttrList)."""
+    if node.op in CASES:
+        return node.attr["branches"].list.func[int(role.rpartition("_")[2])]
+    return node.attr[role].func
+
+
+def named_functions(node: Any) -> List[str]:
+    """The functions that a node names, in its attributes or (calls of old) as its operator."""
+    called = [node.op] if opinfo.op_def(node) is None else []
+    return called + [function.name for value in node.attr.values()
+                     for function in [value.func, *value.list.func] if function.name]
+
+
+def keeps_state(root: Flat, lookup: Lookup) -> bool:
+    """Whether a kernel in the graph, however deep, keeps state; see `opinfo.keeps_state`."""
+    nodes = [node for flat in root.walk() for node in flat.nodes]
+    return any(opinfo.keeps_state(node) for node in _with_named(nodes, lookup))
+
+
+def keeps_state_in_rounds(definition: Any, lookup: Lookup) -> bool:
+    """Whether a loop in a function, however deep, holds a kernel that keeps state."""
+    loops = [node for node in _with_named(definition.node_def, lookup) if node.op in LOOPS]
+    return any(opinfo.keeps_state(node) for node in _with_named(loops, lookup))
+
+
+def _with_named(nodes: Iterable[Any], lookup: Lookup) -> Iterator[Any]:
+    """The nodes, and those of whatever function they name, however deep."""
+    stack = list(nodes)
+    seen: Set[str] = set()
+    while stack:
+        node = stack.pop()
+        yield node
+        for name in named_functions(node):
+            if name not in seen:
+                seen.add(name)
+                stack.extend(lookup(name).node_def)
+
+
+def split_control(inputs: Any) -> Tuple[List[str], List[str]]:
+    """(data inputs, names of the nodes behind control inputs)."""
+    data = [name for name in inputs if not name.startswith("^")]
+    return data, [name[1:] for name in inputs if name.startswith("^")]
+
+
+def node_of(tensor: str) -> str:
+    """The node (or argument) behind a tensor or control input."""
+    return tensor.lstrip("^").split(":", 1)[0]

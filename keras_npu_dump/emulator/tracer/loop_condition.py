@@ -1,0 +1,99 @@
+"""The condition of a loop, calculated where its values can be kept.
+
+A condition's function returns one value and nothing else may come out of it. So for a
+loop whose condition is read out, the condition's operators move: once before the loop,
+on its inputs, and once at the end of each round, on what the body returns. The result
+travels as a variable of the loop, and the condition itself only passes it on. Every
+operator runs as often as before, on the same values, and in the same order.
+"""
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Sequence
+
+from keras_npu_dump.emulator.tracer import flat as flat_lib
+from keras_npu_dump.emulator.tracer.flat import Flat
+
+
+class Condition(NamedTuple):
+    """What moves.
+
+    Attributes:
+      flat: the condition's graph.
+      nodes: its NodeDefs as they are to run: with the lists that come out of loops and
+        branches inside the condition, and with the reads beside its operators.
+    """
+
+    flat: Flat
+    nodes: Sequence[Any]
+
+    @property
+    def predicate_dtype(self) -> int:
+        """The dtype number of what it returns; mostly bool, but any scalar may be."""
+        return self.flat.definition.signature.output_arg[0].type
+
+
+class Grafted:
+    """A condition's nodes inside another function.
+
+    Attributes:
+      must_run: the names there of nodes that must run although nothing reads them.
+    """
+
+    def __init__(self, condition: Condition, prefix: str, bound: Dict[str, str]):
+        self._names = {node.name for node in condition.nodes}
+        self._prefix = prefix
+        self._bound = bound
+        self.must_run = ["%s/%s" % (prefix, name) for name in condition.flat.control_ret]
+
+    def tensor(self, tensor: str) -> str:
+        """What a tensor (or control input) of the condition is called there."""
+        mark = "^" if tensor.startswith("^") else ""
+        head = flat_lib.node_of(tensor)
+        if head in self._names:
+            return "%s%s/%s" % (mark, self._prefix, tensor[len(mark):])
+        return self._bound[head]
+
+
+def graft(definition: Any, condition: Condition, prefix: str, values: Sequence[str],
+          controls: Sequence[str]) -> Grafted:
+    """Adds the nodes of a condition to a function.
+
+    Args:
+      definition: FunctionDef to add to.
+      prefix: goes before their names.
+      values: what the arguments of the condition are there.
+      controls: names of nodes that they wait for.
+    """
+    bound = {name: value for (name, _), value in zip(condition.flat.args, values)}
+    grafted = Grafted(condition, prefix, bound)
+    for node in condition.nodes:
+        copy = definition.node_def.add()
+        copy.CopyFrom(node)
+        copy.name = "%s/%s" % (prefix, node.name)
+        inputs = [grafted.tensor(tensor) for tensor in node.input]
+        inputs += ["^" + name for name in controls if "^" + name not in inputs]
+        del copy.input[:]
+        copy.input.extend(inputs)
+    return grafted
+
+
+def only_predicate(condition: Flat, name: str, extra: Sequence[int]) -> Any:
+    """A condition that returns the last of its extra arguments."""
+    definition = type(condition.definition)()
+    definition.signature.CopyFrom(condition.definition.signature)
+    definition.signature.name = name
+    del definition.signature.control_output[:]
+    for index, dtype in enumerate(extra):
+        arg = definition.signature.input_arg.add()
+        arg.name, arg.type = "dump_list_%d" % index, dtype
+    result = definition.signature.output_arg[0].name
+    definition.ret[result] = "dump_list_%d" % (len(extra) - 1)
+    return definition
+
+
+def run_also(definition: Any, nodes: List[str]) -> None:
+    """Makes further nodes run although nothing reads them."""
+    for node in nodes:
+        key = "must_run_%d" % len(definition.signature.control_output)
+        definition.signature.control_output.append(key)
+        definition.control_ret[key] = node

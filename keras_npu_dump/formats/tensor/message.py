@@ -1,0 +1,330 @@
+"""The message of a dump file's header: toolkit.dumpdata.DumpData.
+
+Field numbers are those of runtime `dump_data.proto`, which is what devices
+write. Unknown fields are skipped.
+"""
+from __future__ import annotations
+
+import dataclasses
+from typing import Dict, List, Optional, Tuple
+
+from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.tensor import wire
+
+MAX_ENTRIES = 1 << 16
+MAX_DIMS = 1 << 10
+_MAX_TEXT = 64 << 20
+_MASK64 = (1 << 64) - 1
+_new = object.__new__
+
+
+@dataclasses.dataclass
+class OriginalOp:
+    """The framework operator that a GE output stands for.
+
+    `data_type` is a ge::DataType number (GE `data_dumper.cc` copies it
+    unconverted), not an OutputDataType one. `output_index` is None where the
+    graph did not say (the file then holds 2**32 - 1).
+    """
+    name: str = ""
+    output_index: Optional[int] = 0
+    data_type: int = 0
+    format: int = 0
+
+
+@dataclasses.dataclass
+class TensorEntry:
+    """One tensor of a dump file.
+
+    Attributes:
+      kind: "input", "output", "buffer" or "space".
+      index: position among the entries of its kind.
+      data_type: OutputDataType number (see `dtypes.py`); 0 for buffers.
+      format: ge::Format number of the layout of `shape`.
+      shape: runtime shape in `format`; () is a scalar, -1 unknown.
+      original_shape: shape in the framework's layout, None if not given.
+      size: bytes of data that the header gives.
+      offset: position of the first of them in the file.
+      address: device address; 0 means that the device found none.
+      original_op: see OriginalOp, None if not given.
+      sub_format: for FRACTAL_Z the number of groups.
+      stored: False for an entry whose data the device left out because it
+        found no address; `size` then says what was meant to be there.
+      buffer_type: type of a buffer (0 is L1) or workspace (0 is log).
+    """
+    kind: str = "output"
+    index: int = 0
+    data_type: int = 0
+    format: int = 0
+    shape: Tuple[int, ...] = ()
+    original_shape: Optional[Tuple[int, ...]] = None
+    size: int = 0
+    offset: int = 0
+    address: int = 0
+    original_op: Optional[OriginalOp] = None
+    sub_format: int = 0
+    stored: bool = True
+    buffer_type: int = 0
+
+    @property
+    def dtype_name(self) -> str:
+        return dtypes.dtype_name(self.data_type)
+
+    @property
+    def format_name(self) -> str:
+        return dtypes.format_name(self.format)
+
+    @property
+    def count(self) -> Optional[int]:
+        """Elements by the shape; None where a dimension is unknown."""
+        count = 1
+        for dim in self.shape:
+            if dim < 0:
+                return None
+            count *= dim
+        return count
+
+
+@dataclasses.dataclass
+class DumpHeader:
+    """What a dump file says about itself.
+
+    Attributes:
+      version: "2.0" from devices; "" if not given.
+      dump_time: microseconds since 1970, clock of the device.
+      op_name: the operator's name as in the graph, not sanitised.
+      entries: all tensors, in the order of their data.
+      attrs: OpAttr pairs; FFTS slices are described under `_sgt_json_info`.
+      dfx_message: free text of newer devices.
+      file_size: bytes.
+      legacy: True for a whole-file message.
+      trailing: bytes behind the last tensor that no entry accounts for; the
+        host appends when a file name occurs twice.
+    """
+    version: str = ""
+    dump_time: int = 0
+    op_name: str = ""
+    entries: List[TensorEntry] = dataclasses.field(default_factory=list)
+    attrs: Dict[str, str] = dataclasses.field(default_factory=dict)
+    dfx_message: str = ""
+    file_size: int = 0
+    legacy: bool = False
+    trailing: int = 0
+
+    @property
+    def inputs(self) -> List[TensorEntry]:
+        return [entry for entry in self.entries if entry.kind == "input"]
+
+    @property
+    def outputs(self) -> List[TensorEntry]:
+        return [entry for entry in self.entries if entry.kind == "output"]
+
+    def entry(self, kind: str, index: int) -> Optional[TensorEntry]:
+        """The entry, or None."""
+        for entry in self.entries:
+            if entry.index == index and entry.kind == kind:
+                return entry
+        return None
+
+
+def parse_message(buffer, pos: int, end: int) -> DumpHeader:
+    """DumpData in buffer[pos:end]; offsets of data are not yet placed.
+
+    Where a message carries data itself (legacy files), `offset` and `size`
+    are those of the data inside `buffer`.
+
+    Raises:
+      WireError: not a message, or one of absurd size.
+    """
+    header = _new(DumpHeader)
+    header.entries, header.attrs = [], {}
+    groups: Tuple[List[TensorEntry], ...] = ([], [], [], [])
+    inputs, outputs, buffers, spaces = groups
+    count = 0
+    while pos < end:
+        tag = buffer[pos]
+        if tag in _SHORT and pos + 1 < end and buffer[pos + 1] < 0x80:
+            a = pos + 2
+            b = a + buffer[pos + 1]
+            if b > end:
+                raise wire.WireError("field %d reaches beyond its message"
+                                     % (tag >> 3), pos)
+        else:
+            # long, or not one of the usual fields
+            tag, a, b = next(wire.fields(buffer, pos, end))
+        pos = b
+        if tag == 0x1A or tag == 0x22:
+            if tag == 0x1A:
+                outputs.append(_tensor(buffer, a, b, "output", len(outputs),
+                                       _OUTPUT))
+            else:
+                inputs.append(_tensor(buffer, a, b, "input", len(inputs),
+                                      _INPUT))
+            count += 1
+        elif tag == 0x10:
+            header.dump_time = a
+        elif tag == 0x32:
+            header.op_name = _text(buffer, a, b)
+        elif tag == 0x0A:
+            header.version = "2.0" if buffer[a:b] == b"2.0" \
+                else _text(buffer, a, b)
+        elif tag == 0x3A:
+            key, value = _attr(buffer, a, b)
+            if len(header.attrs) < MAX_ENTRIES:
+                header.attrs[key] = value
+        elif tag == 0x2A or tag == 0x42:
+            group = buffers if tag == 0x2A else spaces
+            group.append(_buffer(buffer, a, b, len(group), tag == 0x2A))
+            count += 1
+        elif tag == 0x4A:
+            header.dfx_message = _text(buffer, a, b)
+        if count > MAX_ENTRIES:
+            raise wire.WireError("more than %d tensors" % MAX_ENTRIES, a)
+    for group in groups:
+        header.entries += group
+    return header
+
+
+# One-byte tags of numbers and of texts or messages.
+_PLAIN = frozenset(tag for tag in range(8, 0x80) if tag & 7 in (0, 2))
+_SHORT = frozenset((0x0A, 0x1A, 0x22, 0x2A, 0x32, 0x3A, 0x42, 0x4A))
+
+# Field numbers of OpOutput and OpInput, as tags: shape, original_op, data,
+# size, original_shape, sub_format, address.
+_OUTPUT = (0x1A, 0x22, 0x2A, 0x30, 0x3A, 0x40, 0x48)
+_INPUT = (0x1A, -1, 0x22, 0x28, 0x32, 0x38, 0x40)
+
+
+def _tensor(buffer, pos: int, end: int, kind: str, index: int,
+            tags: Tuple[int, ...]) -> TensorEntry:
+    """OpOutput or OpInput of dump_data.proto."""
+    # A dataclass keeps its defaults on the class: only what a file says is
+    # set. This and reading small values here, instead of by `wire.fields`,
+    # halves the time of a header.
+    entry = _new(TensorEntry)
+    entry.kind = kind
+    entry.index = index
+    shape, original_op, data, size, original_shape, sub_format, address = tags
+    while pos < end:
+        tag = buffer[pos]
+        if tag in _PLAIN and pos + 1 < end:
+            value = buffer[pos + 1]
+            pos += 2
+            if value >= 0x80:
+                value &= 0x7F
+                shift = 7
+                while True:
+                    if pos >= end or shift > 63:
+                        raise wire.WireError("a number without an end", pos)
+                    byte = buffer[pos]
+                    pos += 1
+                    if byte < 0x80:
+                        value |= byte << shift
+                        break
+                    value |= (byte & 0x7F) << shift
+                    shift += 7
+                value &= _MASK64
+            if not tag & 7:
+                if tag == 0x08:
+                    entry.data_type = value
+                elif tag == 0x10:
+                    entry.format = value
+                elif tag == size:
+                    entry.size = value
+                elif tag == address:
+                    entry.address = value
+                elif tag == sub_format:
+                    entry.sub_format = wire.signed(value)
+                continue
+            a = pos
+            pos = b = a + value
+            if b > end:
+                raise wire.WireError("field %d claims %d bytes, %d are left"
+                                     % (tag >> 3, value, end - a), a)
+        else:
+            # long, fixed or unknown: the general reader takes one field
+            tag, a, b = next(wire.fields(buffer, pos, end))
+            pos = b
+        if tag == shape:
+            dims = _shape(buffer, a, b)
+            entry.shape = entry.shape + dims if entry.shape else dims
+        elif tag == original_shape:
+            entry.original_shape = _shape(buffer, a, b) or None
+        elif tag == original_op:
+            entry.original_op = _original_op(buffer, a, b)
+        elif tag == data and b > a:
+            entry.offset, entry.size = a, b - a
+    return entry
+
+
+# Shapes by their bytes: a network has few, a dump repeats them endlessly.
+_SHAPES: Dict[bytes, Tuple[int, ...]] = {}
+
+
+def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
+    known = None
+    if end - pos < 64:
+        known = bytes(buffer[pos:end])
+        shape = _SHAPES.get(known)
+        if shape is not None:
+            return shape
+    dims: List[int] = []
+    for tag, a, b in wire.fields(buffer, pos, end):
+        if tag == 0x0A:
+            dims.extend(wire.packed_varints(buffer, a, b, MAX_DIMS))
+        elif tag == 0x08:
+            dims.append(a)
+        if len(dims) > MAX_DIMS:
+            raise wire.WireError("a shape of %d dimensions" % len(dims), a)
+    shape = tuple([wire.signed(dim) if dim >> 63 else dim for dim in dims])
+    if known is not None:
+        if len(_SHAPES) > 4096:
+            _SHAPES.clear()
+        _SHAPES[known] = shape
+    return shape
+
+
+def _original_op(buffer, pos: int, end: int) -> OriginalOp:
+    op = OriginalOp()
+    for tag, a, b in wire.fields(buffer, pos, end):
+        if tag == 0x0A:
+            op.name = _text(buffer, a, b)
+        elif tag == 0x10:
+            # -1 of an attribute that the graph lacks, stored as uint32
+            op.output_index = None if a & 0xFFFFFFFF == 0xFFFFFFFF else a
+        elif tag == 0x18:
+            op.data_type = a
+        elif tag == 0x20:
+            op.format = a
+    return op
+
+
+def _buffer(buffer, pos: int, end: int, index: int,
+            is_l1: bool) -> TensorEntry:
+    """OpBuffer or Workspace of dump_data.proto; both have the same fields."""
+    entry = TensorEntry("buffer" if is_l1 else "space", index)
+    for tag, a, b in wire.fields(buffer, pos, end):
+        if tag == 0x08:
+            entry.buffer_type = a
+        elif tag == 0x18:
+            entry.size = a
+        elif tag == 0x12 and b > a:
+            entry.offset, entry.size = a, b - a
+    return entry
+
+
+def _attr(buffer, pos: int, end: int) -> Tuple[str, str]:
+    key = value = ""
+    for tag, a, b in wire.fields(buffer, pos, end):
+        if tag == 0x0A:
+            key = _text(buffer, a, b)
+        elif tag == 0x12:
+            value = _text(buffer, a, b)
+    return key, value
+
+
+def _text(buffer, pos: int, end: int) -> str:
+    if end - pos > _MAX_TEXT:
+        raise wire.WireError("a text of %d bytes" % (end - pos), pos)
+    return bytes(buffer[pos:end]).decode("utf-8", "backslashreplace")
+

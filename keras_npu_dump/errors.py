@@ -3,6 +3,7 @@
 Everything here is a mistake of input or surroundings, told in one message:
 what was expected, what was received, what to do. A bug is never one of these.
 """
+from typing import Any, Optional, Tuple
 
 
 class DumpError(Exception):
@@ -11,6 +12,10 @@ class DumpError(Exception):
 
 class ConfigError(DumpError, ValueError):
     """A dump setting that GE would reject, or that contradicts another one."""
+
+
+class UnknownOptionError(ConfigError, TypeError):
+    """A keyword argument that is no dump option."""
 
 
 class DeviceOpenedError(DumpError, RuntimeError):
@@ -64,13 +69,13 @@ class FormatError(DumpError, ValueError):
       offset: position in bytes where reading ended, or None.
     """
 
-    def __init__(self, path, reason, offset=None):
+    def __init__(self, path: Any, reason: str, offset: Optional[int] = None) -> None:
         self.path = str(path)
         self.reason = reason
         self.offset = offset
         where = "" if offset is None else " at byte %d" % offset
         super().__init__("%s%s: %s" % (self.path, where, reason))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         # args holds the finished message; workers hand errors over by pickle.
         return (type(self), (self.path, self.reason, self.offset))

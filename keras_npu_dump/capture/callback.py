@@ -1,5 +1,5 @@
 """NpuDumpCallback: the Keras face of a dump."""
-from typing import Any, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
 
 import tensorflow as tf
 
@@ -11,8 +11,15 @@ from keras_npu_dump.capture.counting.fit import Fit, begin_fit, unwind
 from keras_npu_dump.capture.model import train_function
 from keras_npu_dump.capture.process.capture import of_this_process
 from keras_npu_dump.capture.process.strict import check_training
-from keras_npu_dump.capture.session import config_of, manifest_of
-from keras_npu_dump.config.dump_config import NOT_GIVEN, DumpConfig
+from keras_npu_dump.capture.session import manifest_of
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.options import documented
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from keras_npu_dump.config.options import DumpOptions
+    from keras_npu_dump.records.manifest import Manifest
 
 
 class _Training(NamedTuple):
@@ -26,6 +33,7 @@ class _Training(NamedTuple):
     params: Any
 
 
+@documented
 class NpuDumpCallback(tf.keras.callbacks.Callback):
     """Dumps operators' data of chosen iterations, and the graphs that were executed.
 
@@ -48,16 +56,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     ```
 
     Args:
-      dump_path: folder for everything. Defaults to "output/data_dump".
-      dump_step: executions to dump: "0|3-5|10", an int, a range, an iterable of both;
-        None or "all" is every one. Defaults to "0".
-      dump_mode: "input", "output" or "all". Defaults to "all".
-      dump_data: "tensor" or "stats". Defaults to "tensor".
-      dump_layer: names of the operators to dump. Defaults to all of them.
-      enable_dump: whether to dump data. Defaults to not `enable_dump_debug`.
-      enable_dump_debug: dump what overflows instead. Defaults to False.
-      dump_debug_mode: "aicore_overflow", "atomic_overflow" or "all". Defaults to "all".
-      config: a DumpConfig instead of all of these. Defaults to None.
+      config: a DumpConfig, instead of single options. Defaults to None.
+      {options}
 
     Attributes:
       manifest: pairs and problems of this process, collected when it is asked for;
@@ -74,19 +74,12 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     # Keras 3: the end hook may run in another thread; it only counts.
     async_safe = True
 
-    def __init__(
-            self, dump_path: Any = NOT_GIVEN, dump_step: Any = NOT_GIVEN,
-            dump_mode: Any = NOT_GIVEN, dump_data: Any = NOT_GIVEN, dump_layer: Any = NOT_GIVEN,
-            enable_dump: Any = NOT_GIVEN, enable_dump_debug: Any = NOT_GIVEN,
-            dump_debug_mode: Any = NOT_GIVEN, config: Optional[DumpConfig] = None):
+    def __init__(self, *, config: Optional[DumpConfig] = None,
+                 **options: "Unpack[DumpOptions]") -> None:
         super().__init__()
         # Keras 2: without it every batch's logs are fetched from the device.
         self._supports_tf_logs = True
-        config = config_of(
-            config, dump_path=dump_path, dump_step=dump_step, dump_mode=dump_mode,
-            dump_data=dump_data, dump_layer=dump_layer, enable_dump=enable_dump,
-            enable_dump_debug=enable_dump_debug, dump_debug_mode=dump_debug_mode)
-        self._capture = attach.start(config, "NpuDumpCallback")
+        self._capture = attach.start(DumpConfig.of(config, **options), "NpuDumpCallback")
         self._fit: Optional[Fit] = None
         self._loop: Optional[HandLoop] = None
         self._mute = self._capture is None
@@ -101,7 +94,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         return self._capture is not None
 
     @property
-    def manifest(self) -> Any:
+    def manifest(self) -> "Optional[Manifest]":
+        """Pairs and problems of this process so far; None where dump is switched off."""
         return manifest_of(self._capture)
 
     def on_train_begin(self, logs: Any = None) -> None:

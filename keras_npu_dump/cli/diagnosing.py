@@ -17,8 +17,9 @@ def doctor(options: argparse.Namespace) -> int:
     from keras_npu_dump.doctor.diagnosis import examine
     from keras_npu_dump.report.doctor_text import doctor_text
     from keras_npu_dump.report.tables import print_text
-    overrides = {} if options.over_dump else {"enable_dump": True}
-    diagnosis = examine(DumpConfig.from_flags(options, **overrides), options.emulate)
+    config = (DumpConfig.from_flags(options) if options.over_dump
+              else DumpConfig.from_flags(options, enable_dump=True))
+    diagnosis = examine(config, options.emulate)
     if options.json:
         print_json(diagnosis.to_json())
     else:

@@ -137,9 +137,9 @@ def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
 
 def _tell_options_after_script(script: str, arguments: List[str]) -> None:
     """Names options of ours that go to a script which does not know them."""
-    from keras_npu_dump.flags import SPECS
+    from keras_npu_dump.config.options import FLAGS
     from keras_npu_dump.launch.import_scan import knows_word
-    known = {"emulate", "open_device"}.union(spec.name for spec in SPECS)
+    known = {"emulate", "open_device"}.union(flag.name for flag in FLAGS)
     late = []
     for argument in arguments:
         match = re.match(r"--?(no)?(\w+)(=|$)", argument)

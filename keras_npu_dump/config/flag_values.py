@@ -3,76 +3,23 @@
 Nothing is defined here, see `flags`; what a main has defined itself is read as it is,
 with the spellings of switches that shell scripts use.
 """
-import re
-from typing import Any, FrozenSet, Optional
+from typing import Any, Dict, FrozenSet, Optional
 
 from keras_npu_dump import messages
+from keras_npu_dump.config import options
+from keras_npu_dump.config.checks import parse_bool
 from keras_npu_dump.errors import ConfigError
-
-_TRUE = frozenset(("true", "t", "yes", "y", "on", "1"))
-_FALSE = frozenset(("false", "f", "no", "n", "off", "0"))
 
 # What the flags of public mains hold where a shell script passes no folder.
 _OLD_DEFAULT = "/home/data"
+_KINDS = {flag.name: flag.kind for flag in options.FLAGS}
 
 
-def parse_bool(value: Any, name: str = "flag") -> Optional[bool]:
-    """Reads a switch as training scripts write it.
-
-    Args:
-      value: a bool, 0 or 1, or true/false/yes/no/on/off/1/0 in any case. None and
-        the empty string mean "not given".
-      name: how the switch is called in the error message.
-
-    Returns:
-      True, False, or None where it was not given.
-    """
-    if value is None or isinstance(value, bool):
-        return value
-    text = str(value).strip().lower()
-    if not text or text == "none":
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    hint = " A folder goes into %s_path." % name if "/" in text and name == "over_dump" else ""
-    raise ConfigError("%s: expected true or false. Received: %r.%s" % (name, value, hint))
-
-
-def level_has_build(level: str) -> bool:
-    """Whether GE writes the executed graphs at this DUMP_GRAPH_LEVEL (ge, graph_utils.cc)."""
-    if re.search(r"[^0-9]", level):
-        return any(item and item in "Build" for item in level.split("|"))
-    return level != "" and int(level) in (1, 2, 3)
-
-
-# flag of a training main -> field of DumpConfig
-FLAG_FIELDS = {
-    "data_dump_flag": "enable_dump",
-    "data_dump_step": "dump_step",
-    "data_dump_path": "dump_path",
-    "data_dump_mode": "dump_mode",
-    "data_dump_data": "dump_data",
-    "data_dump_layer": "dump_layer",
-    "over_dump": "enable_dump_debug",
-    "over_dump_path": "dump_path",
-    "over_dump_mode": "dump_debug_mode",
-    "data_dump_ranks": "ranks",
-    "data_dump_graph": "graph",
-    "data_dump_graph_path": "graph_path",
-    "data_dump_graph_level": "graph_level",
-    "data_dump_collect": "collect",
-    "data_dump_min_free_gb": "min_free_gb",
-    "data_dump_strict": "strict",
-}
-_SWITCHES = ("data_dump_flag", "over_dump", "data_dump_graph", "data_dump_collect",
-             "data_dump_strict")
-
-
-def read_flags(flags: Any) -> dict:
-    """The fields of DumpConfig that `flags` gives; see `DumpConfig.from_flags`."""
-    given = {}
+def read_flags(flags: Any) -> Dict[str, Any]:
+    """The options that `flags` gives, by name; see `DumpConfig.from_flags`."""
+    given: Dict[str, Any] = {}
     known = False
-    for flag in FLAG_FIELDS:
+    for flag, kind in _KINDS.items():
         try:
             value = getattr(flags, flag)
         except AttributeError:
@@ -84,7 +31,7 @@ def read_flags(flags: Any) -> dict:
                 "the flags were read before they were parsed (--%s). Expected: read them inside"
                 " main, under app.run(main), or after FLAGS(sys.argv)." % flag) from error
         known = True
-        if flag in _SWITCHES:
+        if kind == "switch":
             value = parse_bool(value, flag)
         if value is None or (isinstance(value, (str, list, tuple)) and not value):
             continue
@@ -99,7 +46,8 @@ def read_flags(flags: Any) -> dict:
                           " GE refuses that; choose one.")
     overflow = given.get("over_dump", False)
     unused = ("data_dump_path",) if overflow else ("over_dump_path",)
-    fields = {FLAG_FIELDS[flag]: value for flag, value in given.items() if flag not in unused}
+    fields = {options.FIELD_OF_FLAG[flag]: value for flag, value in given.items()
+              if flag not in unused}
     fields["enable_dump"] = given.get("data_dump_flag", False)
     fields["enable_dump_debug"] = overflow
     if isinstance(fields.get("dump_step"), (list, tuple)) and all(
@@ -122,7 +70,7 @@ def explicit_fields(flags: Any) -> Optional[FrozenSet[str]]:
     absl remembers which flags were on the command line; an argparse Namespace does not.
     """
     said = set()
-    for name, field in FLAG_FIELDS.items():
+    for name, field in options.FIELD_OF_FLAG.items():
         try:
             flag = flags[name]
             given = (flag.present or flag.value != flag.default) and flag.value not in (None, "")

@@ -7,7 +7,8 @@ nothing empty. GE reports a breach only at the first graph; here it is a
 `ConfigError` at once.
 """
 import operator
-from typing import Any, Iterable, Iterator, List, Optional, Tuple
+import os
+from typing import Any, Iterable, Iterator, List, Optional, Tuple, Union
 
 from keras_npu_dump.errors import ConfigError
 
@@ -17,6 +18,9 @@ MAX_STEP = 2 ** 31 - 1
 _MAX_ITERABLE = 1000000
 
 Interval = Tuple[int, int]
+# What a user may give for a folder, and for dump_step.
+PathLike = Union[str, "os.PathLike[str]"]
+StepsLike = Union[str, int, range, "StepSet", Iterable[Union[int, range]], None]
 
 
 def _fail(expected: str, received: Any, hint: str = "") -> ConfigError:

@@ -5,7 +5,8 @@ import types
 import numpy as np
 import pytest
 
-from keras_npu_dump.config.dump_config import DumpConfig, parse_bool
+from keras_npu_dump.config.checks import parse_bool
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
 

@@ -8,8 +8,8 @@ import os
 import re
 from typing import Any, List, Mapping, NamedTuple, Optional
 
+from keras_npu_dump.config.checks import level_has_build
 from keras_npu_dump.config.dump_config import DumpConfig
-from keras_npu_dump.config.flag_values import level_has_build
 
 
 class Silencer(NamedTuple):

@@ -143,6 +143,7 @@ class DumpConfig:
         """The same with its folder made absolute; what is explicit stays so."""
         return self.replace(dump_path=dump_path, explicit=self.explicit)
 
+    @property
     def npu_options(self) -> Dict[str, Any]:
         """The values for `npu_device.global_options().dump_config`, by field name.
 

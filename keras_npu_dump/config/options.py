@@ -195,7 +195,8 @@ def documented(target: Documented) -> Documented:
     `help()`, `inspect.signature` and editors then show each option; type checkers read
     `DumpOptions`.
     """
-    function: Any = target.__init__ if isinstance(target, type) else target
+    anything: Any = target
+    function = anything.__init__ if inspect.isclass(anything) else anything
     doc = target.__doc__
     if doc and _MARK in doc:  # there is none under python -OO
         indent = doc[doc.rindex("\n", 0, doc.index(_MARK)) + 1:doc.index(_MARK)]

@@ -86,10 +86,12 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     device = _device(emulate, cluster.device, versions, problems)
     problems += [Problem("cluster", "error", text) for text in cluster.problems]
     try:
-        dumping = ranks.for_this_rank(config, cluster)
+        chosen, remarks = ranks.is_chosen(config.ranks, cluster)
+        problems += [Problem("ranks", "warning", text) for text in remarks]
     except ConfigError as error:
         problems.append(Problem("ranks", "error", str(error)))
-        dumping = config
+        chosen = True
+    dumping = config if chosen else config.replace(enable_dump=False, enable_dump_debug=False)
     if dumping.is_off:
         problems.append(Problem("ranks", "info", "rank %s is none of data_dump_ranks: this process"
                                 " would dump nothing" % cluster.rank))
@@ -102,7 +104,7 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     order = {"error": 0, "warning": 1, "info": 2}
     problems.sort(key=lambda one: order[one.severity])
     return Diagnosis(versions, device, {"rank": cluster.rank, "size": cluster.size}, environment,
-                     path, dict(dumping.npu_options(), dump_path=path["dump_path"]), problems)
+                     path, dict(dumping.npu_options, dump_path=path["dump_path"]), problems)
 
 
 def _versions() -> Dict[str, Optional[str]]:

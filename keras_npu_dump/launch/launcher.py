@@ -12,8 +12,9 @@ from typing import Any, Callable, List, NamedTuple, Optional
 from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.device import device_module, guards
-from keras_npu_dump.capture.device.dump_folder import absolute, prepare_dump_path
+from keras_npu_dump.capture.device.dump_folder import absolute, current_folder, prepare_dump_path
 from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.capture.process.resolve import RUN
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
 from keras_npu_dump.files.regular import what_is_there
@@ -69,7 +70,7 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         _check_device_is_there()
     if not config.is_off:
         # The script may go elsewhere before it opens its device.
-        config = config.at(absolute(config.dump_path))
+        config = config.at(absolute(config.dump_path, current_folder()))
         guards.check_free_space(config.dump_path, config.min_free_gb)
         prepare_dump_path(config.dump_path)
     expected = import_scan.find_import(script) if open_device is None else None
@@ -137,7 +138,7 @@ class _Setup:
         if self.config.is_off:
             return
         try:
-            attach.start(self.config, attach.RUN)
+            attach.start(self.config, RUN)
         except DumpError as error:
             self.error = error
             raise

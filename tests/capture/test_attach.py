@@ -184,7 +184,7 @@ def test_a_conflict_of_the_launcher_and_the_script_names_both(tmp_path, code, ki
     result, _ = answer("""
 from keras_npu_dump.capture import attach
 def run():
-    attach.start(DumpConfig(dump_path="d", dump_step=5), attach.RUN)
+    attach.start(DumpConfig(dump_path="d", dump_step=5), "keras-npu-dump run")
 %s
 print(json.dumps(no))
 """ % code, tmp_path)

@@ -73,14 +73,13 @@ def test_an_empty_rank_is_none():
 
 @pytest.mark.parametrize("ranks, dumps", [(None, True), ("0,1", True), ([1], True), ("0", False)])
 def test_which_ranks_dump(tmp_path, ranks, dumps):
-    config = DumpConfig(ranks=ranks)
-    found = distributed.for_this_rank(config, read(tmp_path, RANK_SIZE="2", RANK_ID="1"))
-    assert found.is_off is not dumps
-    assert found.dump_path == config.dump_path and found.graph is True
+    chosen = DumpConfig(ranks=ranks).ranks
+    cluster = read(tmp_path, RANK_SIZE="2", RANK_ID="1")
+    assert distributed.is_chosen(chosen, cluster) == (dumps, ())
 
 
 def test_without_a_size_no_rank_is_judged():
-    assert distributed.for_this_rank(DumpConfig(ranks=[7]), read(RANK_ID="7")).is_off is False
+    assert distributed.is_chosen(frozenset([7]), read(RANK_ID="7")) == (True, ())
 
 
 @pytest.mark.parametrize("values, part", [
@@ -89,4 +88,4 @@ def test_without_a_size_no_rank_is_judged():
 ])
 def test_ranks_that_cannot_be_or_are_not_known(values, part):
     with pytest.raises(ConfigError, match=part):
-        distributed.for_this_rank(DumpConfig(ranks=[7, 8]), read(**values))
+        distributed.is_chosen(frozenset([7, 8]), read(**values))

@@ -13,7 +13,7 @@ from keras_npu_dump.errors import ConfigError, DeviceNotFoundError
 
 # npu_device's own defaults (configs/dump_config.py of the adapter), as its options
 # return them: text, or None where nothing is set.
-NPU_DEFAULTS = {
+NPU_DEFAULTS: Dict[str, Optional[str]] = {
     "enable_dump": "0",
     "dump_path": None,
     "dump_step": None,
@@ -99,33 +99,6 @@ def read_options(module: Any) -> Dict[str, Optional[str]]:
         option = getattr(dump_config, name, None)
         options[name] = option_text(getattr(option, "value", option))
     return options
-
-
-def differing(options: Dict[str, Any], current: Dict[str, Optional[str]]) -> List[str]:
-    """The fields in which a request differs from what the device holds."""
-    wanted = dict.fromkeys(NPU_DEFAULTS)
-    wanted.update({"enable_dump": "0", "enable_dump_debug": "0"})
-    wanted.update({name: option_text(value) for name, value in options.items()})
-    return [name for name in NPU_DEFAULTS if wanted[name] != current[name]]
-
-
-def given_by_script(module: Any, options: Dict[str, Any]) -> Dict[str, str]:
-    """The fields that the script itself has set to something else, with its values.
-
-    Setting a field to npu_device's own default cannot be told from not setting it.
-    """
-    current = read_options(module)
-    return {name: str(current[name]) for name in differing(options, current)
-            if current[name] not in (NPU_DEFAULTS[name], None, "")}
-
-
-def conflict_text(clashes: Dict[str, str], options: Dict[str, Any], who: str) -> str:
-    """Names both sides of a conflict between the script's options and `who`'s."""
-    return ("the script and %s ask for different dumps: %s. Say it in one place only."
-            % (who, "; ".join(
-                "%s is %r in npu_device.global_options().dump_config, %s asks for %r"
-                % (name, value, who, option_text(options.get(name)))
-                for name, value in clashes.items())))
 
 
 def write_options(module: Any, options: Dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ def prepare_dump_path(dump_path: str) -> str:
     Raises:
       ConfigError: if it cannot be made, is no folder, or may not be read and written.
     """
-    path = absolute(dump_path)
+    path = absolute(dump_path, current_folder())
     expected = guards.too_long(path)
     if expected is not None:
         raise ConfigError("dump_path: expected %s. Received: %r."
@@ -33,17 +33,21 @@ def prepare_dump_path(dump_path: str) -> str:
     return path
 
 
-def absolute(path: str) -> str:
+def absolute(path: str, cwd: str) -> str:
     """The absolute form of a folder that a user has named.
+
+    Args:
+      path: with or without `~`.
+      cwd: what it is relative to, see `current_folder`.
 
     Raises:
       ConfigError: it is relative to a working directory that is gone.
     """
     path = os.path.expanduser(path)
-    if not os.path.isabs(path) and not current_folder():
+    if not os.path.isabs(path) and not cwd:
         raise ConfigError("dump_path: expected an absolute path, as the working directory was"
                           " deleted. Received: %r." % (path,))
-    return os.path.abspath(path)
+    return os.path.normpath(os.path.join(cwd, path))
 
 
 def current_folder() -> str:

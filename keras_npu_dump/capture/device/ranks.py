@@ -6,10 +6,9 @@ RANK_TABLE_FILE with RANK_ID, or CM_CHIEF_IP with CM_CHIEF_PORT and CM_CHIEF_DEV
 With the latter the rank is known to HCCL alone, after `open()`.
 """
 import os
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages
-from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
 
@@ -107,30 +106,29 @@ def _number(values: Mapping[str, str], name: str, default: int, problems: List[s
         return default
 
 
-def for_this_rank(config: DumpConfig, cluster: Cluster) -> DumpConfig:
-    """The configuration, switched off where `config.ranks` leaves this rank out.
+def is_chosen(chosen: Optional[FrozenSet[int]], cluster: Cluster) -> Tuple[bool, Tuple[str, ...]]:
+    """Whether `data_dump_ranks` lets this process dump, and what there is to say of it.
 
     By options alone: graphs that differ between the ranks of a job make it hang.
 
     Raises:
       ConfigError: if no rank of the job is chosen, or this one's number is not known.
     """
-    if config.ranks is None or config.is_off:
-        return config
-    chosen = ",".join(str(rank) for rank in sorted(config.ranks))
-    if cluster.size_given and min(config.ranks) >= cluster.size:
+    if chosen is None:
+        return True, ()
+    text = ",".join(str(rank) for rank in sorted(chosen))
+    if cluster.size_given and min(chosen) >= cluster.size:
         raise ConfigError("data_dump_ranks: expected ranks from 0 to %d, as this job has %d."
-                          " Received: %s." % (cluster.size - 1, cluster.size, chosen))
+                          " Received: %s." % (cluster.size - 1, cluster.size, text))
     if cluster.rank is None:
         raise ConfigError("data_dump_ranks=%s: expected RANK_ID in the environment, to"
                           " know which rank this process is before npu_device.open(). Received:"
-                          " none." % chosen)
-    if cluster.size_given and max(config.ranks) >= cluster.size:
-        messages.warning("data_dump_ranks=%s: this job has ranks 0 to %d only.",
-                        chosen, cluster.size - 1)
-    if cluster.rank in config.ranks:
-        return config
-    return config.replace(enable_dump=False, enable_dump_debug=False)
+                          " none." % text)
+    remarks: Tuple[str, ...] = ()
+    if cluster.size_given and max(chosen) >= cluster.size:
+        remarks = ("data_dump_ranks=%s: this job has ranks 0 to %d only."
+                   % (text, cluster.size - 1),)
+    return cluster.rank in chosen, remarks
 
 
 def rank_after_open(handle: Any, cluster: Cluster) -> int:

@@ -23,6 +23,7 @@ from keras_npu_dump.capture.model import train_function
 from keras_npu_dump.capture.model.optimizer_updates import Updates
 from keras_npu_dump.capture.process import descriptors, end_messages, ending, first_dump, strict
 from keras_npu_dump.capture.process.lookout import Lookout
+from keras_npu_dump.capture.process.resolve import RUN
 from keras_npu_dump.capture.process.run_record import RunRecord
 from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.config.dump_config import DumpConfig
@@ -31,8 +32,6 @@ from keras_npu_dump.errors import DumpError
 from keras_npu_dump.files import streams
 from keras_npu_dump.records.journal import Journal, Section
 
-# Who asks for a dump of a script that need not know of it.
-RUN = "keras-npu-dump run"
 # Seconds for which `Capture.manifest` gives the same answer to the same count.
 _FRESH = 30.0
 
@@ -331,12 +330,13 @@ def of_this_process(capture: Capture) -> Capture:
     if child is not None:
         return of_this_process(child)
     cluster = ranks.read()
-    config = ranks.for_this_rank(capture.asked, cluster)
     opened = device_module.opened_ids(capture.module)
-    if capture.asked.ranks is None or opened:
-        config = capture.config
-    else:
-        device_module.write_options(capture.module, config.npu_options())
+    config = capture.config
+    if capture.asked.ranks is not None and not opened:
+        chosen, _ = ranks.is_chosen(capture.asked.ranks, cluster)
+        config = capture.asked if chosen else capture.asked.replace(
+            enable_dump=False, enable_dump_debug=False)
+        device_module.write_options(capture.module, config.npu_options)
     child = capture._forked = Capture(
         capture.module, config, cluster, capture.asked, capture.said_path)
     child.faces = list(capture.faces)

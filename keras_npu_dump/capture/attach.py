@@ -4,6 +4,7 @@ from typing import Any, Optional
 from keras_npu_dump import messages
 from keras_npu_dump.capture.device import device_module, environment, guards, ranks
 from keras_npu_dump.capture.device.dump_folder import current_folder, prepare_dump_path
+from keras_npu_dump.capture.process import start_messages
 from keras_npu_dump.capture.process.capture import (
     Capture,
     existing_of_this_process,
@@ -90,15 +91,14 @@ def _apply(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
     if resolved.action == NOTHING:
         return None
     config = resolved.config
-    if not config.is_off:
-        guards.check_free_space(config.dump_path, config.min_free_gb)
+    warnings = [] if config.is_off else guards.admit(config.dump_path, config.min_free_gb)
     dump_path = prepare_dump_path(config.dump_path)
     if resolved.action == CONFIGURE:
         device_module.write_options(module, config.npu_options)
     if resolved.action == CONFIGURE or not config.is_off:
         environment.set_graph_environment(config, dump_path)
     if not config.is_off:
-        _tell(config)
+        start_messages.tell(config, warnings)
     capture = Capture(module, config, cluster, resolved.asked, resolved.said_path)
     if resolved.action == CONFIGURE:
         device_module.watch_open(module, capture.before_open, capture.after_open)
@@ -106,15 +106,3 @@ def _apply(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
         capture.tell_silencers()
         capture.after_open(None)
     return capture
-
-
-def _tell(config: DumpConfig) -> None:
-    """What is worth knowing before training starts, once."""
-    messages.warning("Dump data, graphs and records go to %s", config.dump_path)
-    for _, text in guards.warnings_of(config.dump_path):
-        messages.warning("%s", text)
-    if config.dump_step.is_all and config.enable_dump and config.dump_data == "tensor":
-        messages.warning(
-            "Every iteration is dumped, all operators' data each time: tens of gigabytes per"
-            " iteration on large networks. dump_step='0' is one iteration, dump_data='stats' is"
-            " small.")

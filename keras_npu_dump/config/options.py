@@ -196,17 +196,17 @@ def documented(target: Documented) -> Documented:
     `DumpOptions`.
     """
     anything: Any = target
-    function = anything.__init__ if inspect.isclass(anything) else anything
+    function: Any = anything.__init__ if inspect.isclass(anything) else anything
     doc = target.__doc__
     if doc and _MARK in doc:  # there is none under python -OO
         indent = doc[doc.rindex("\n", 0, doc.index(_MARK)) + 1:doc.index(_MARK)]
         target.__doc__ = doc.replace(indent + _MARK, _arguments_text(indent))
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    options = [inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY,
-                                 default=option.default) for option in OPTIONS]
+    parameters = [inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY,
+                                    default=option.default) for option in OPTIONS]
     function.__signature__ = signature.replace(
-        parameters=own + [one for one in options if one.name not in signature.parameters])
+        parameters=own + [one for one in parameters if one.name not in signature.parameters])
     return target
 
 

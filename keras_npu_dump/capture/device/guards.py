@@ -67,6 +67,23 @@ def shortened(path: str) -> str:
         path[:100], path[-50:], len(path))
 
 
+def admit(path: str, min_free_gb: float) -> List[str]:
+    """Looks at a dump folder before anything is written.
+
+    Args:
+      path: absolute path of the folder.
+      min_free_gb: free space that there must be, in units of 10**9 bytes.
+
+    Returns:
+      Sentences that the user should read before training starts.
+
+    Raises:
+      ConfigError: as `check_free_space`.
+    """
+    check_free_space(path, min_free_gb)
+    return [text for _, text in warnings_of(path)]
+
+
 class Place(NamedTuple):
     """Where a folder lies: mount point and type of its file system."""
 

@@ -29,7 +29,11 @@ class StatisticsTable(np.ndarray):
       problems: (path, reason) of files that could not be read.
     """
 
-    problems: List[Any] = []
+    problems: List[Any]
+
+    def __array_finalize__(self, source: Any) -> None:
+        # Slices and copies are of the same files; a new table has a list of its own.
+        self.problems = list(getattr(source, "problems", ()))
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with one column a field.

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
@@ -113,9 +114,10 @@ class PairView:
     @property
     def run_record(self) -> Any:
         """The manifest's RunRecord of the process, or None."""
-        evidence = " ".join(self.record.evidence)
+        # Whole names: 2026_pid7 is not 2026_pid7_1, which a second run of that pid has.
+        words = set(re.findall(r"[^\s,;:()]+", " ".join(self.record.evidence)))
         same = [run for run in self.manifest.runs if run.rank == self.rank]
-        named = [run for run in same if run.run_id in evidence]
+        named = [run for run in same if run.run_id in words]
         found = named or same
         return found[0] if found else None
 

@@ -37,7 +37,7 @@ def test_the_first_event_first(tmp_path):
     first = found.suspects[0]
     assert (first.reason, first.step, first.confidence) == ("overflow-event", 4, "high")
     assert first.downstream == 1
-    assert "cube unit" in first.message and "60000" in first.message.replace("59", "60") or True
+    assert "cube unit" in first.message
     assert "+inf in 8 of 8" in first.message
     assert found.checked["rules"] == ["overflow-event"]
     assert "cube unit" in triage_text(found)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from keras_npu_dump import errors as errors
     from keras_npu_dump import flags as flags
     from keras_npu_dump.analysis.run import open_run as open_run
+    from keras_npu_dump.analysis.triage.triage import triage as triage
     from keras_npu_dump.capture.callback import NpuDumpCallback as NpuDumpCallback
     from keras_npu_dump.capture.session import DumpSession as DumpSession
     from keras_npu_dump.capture.session import apply as apply
@@ -28,11 +29,12 @@ _NAMES = {
     "apply": "keras_npu_dump.capture.session",
     "collect": "keras_npu_dump.collector.collect",
     "open_run": "keras_npu_dump.analysis.run",
+    "triage": "keras_npu_dump.analysis.triage.triage",
 }
 _MODULES = ("emulator", "errors", "flags")
 
 __all__ = ["DumpConfig", "DumpSession", "NpuDumpCallback", "StepSet", "__version__",
-           "apply", "collect", "emulator", "errors", "flags", "open_run"]
+           "apply", "collect", "emulator", "errors", "flags", "open_run", "triage"]
 
 
 def __getattr__(name: str) -> Any:

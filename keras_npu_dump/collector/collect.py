@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Iterable, Optional, Sequence
+from typing import Any, Dict, Iterable, Optional, Sequence, Union
 
 from keras_npu_dump.collector import answer
 from keras_npu_dump.collector.graphs.roles import ROLES
@@ -16,7 +16,7 @@ from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import read_run, read_runs
 
 
-def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEFAULT_KEYWORDS,
+def collect(path: "Union[str, os.PathLike[str]]", graphs: Iterable[str] = (), keywords: Sequence[str] = DEFAULT_KEYWORDS,
             role: Optional[str] = None, output: Optional[str] = None, verify: bool = False,
             budget: int = 20000, run_id: Optional[str] = None,
             progress: Optional[Progress] = None, write: bool = True,
@@ -56,6 +56,7 @@ def collect(path: str, graphs: Iterable[str] = (), keywords: Sequence[str] = DEF
     """
     if role is not None and role not in ROLES:
         raise InputError("role: expected one of %s. Received: %r" % (", ".join(ROLES), role))
+    path = os.fspath(path)
     problems = Problems()
     own = None if run_id is None else read_run(os.path.join(path, "runs", run_id), Problems(),
                                                known)

@@ -13,6 +13,7 @@ from keras_npu_dump.files import streams
 from keras_npu_dump.files.read_limited import MAX_MANIFEST, read_json
 from keras_npu_dump.files.regular import check_writable
 from keras_npu_dump.records.problems import ERROR, Problem
+from keras_npu_dump.sizes import plural
 
 SCHEMA = "keras_npu_dump.manifest/1"
 CONFIDENCES = ("exact", "id", "content", "guess")
@@ -85,7 +86,7 @@ class RunRecord:
     executions: Dict[str, Dict[str, Any]]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Manifest:
     """What a training job left behind, paired.
 
@@ -107,6 +108,11 @@ class Manifest:
         # report stands above collect: resolved when it is asked for, as the public names are.
         table = importlib.import_module("keras_npu_dump.report.manifest_table")
         return table.manifest_text(self)
+
+    def __repr__(self) -> str:
+        return "<Manifest of %s: %s, %s, %s of severity error>" % (
+            self.dump_path, plural(len(self.runs), "run"), plural(len(self.pairs), "pair"),
+            plural(len(self.errors), "problem"))
 
     @property
     def errors(self) -> List[Problem]:

@@ -24,6 +24,7 @@ from keras_npu_dump.analysis.triage.rules import (
 from keras_npu_dump.analysis.views import PairView
 from keras_npu_dump.collector.graphs.roles import ROLES
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.sizes import plural
 
 SCHEMA = "keras_npu_dump.triage/1"
 MAX_SUSPECTS = 20
@@ -34,7 +35,7 @@ _OF_GRAPH = ("zero-gradient", "vanishing-gradient", "constant-output")
 Progress = Callable[[str, int, Optional[int]], None]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Triage:
     """The answer.
 
@@ -60,6 +61,11 @@ class Triage:
     next: plan.NextDump
     checked: Dict[str, Any]
     observations: List[Suspect] = dataclasses.field(default_factory=list)
+
+    def __repr__(self) -> str:
+        first = "" if not self.suspects else ", first %s (%s)" % (
+            self.suspects[0].op, self.suspects[0].reason)
+        return "<Triage: %s, %s%s>" % (self.verdict, plural(len(self.suspects), "suspect"), first)
 
     def to_json(self) -> Dict[str, Any]:
         """The document of the schema `keras_npu_dump.triage/1`."""

@@ -16,7 +16,8 @@ from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import read_run, read_runs
 
 
-def collect(path: "Union[str, os.PathLike[str]]", graphs: Iterable[str] = (), keywords: Sequence[str] = DEFAULT_KEYWORDS,
+def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
+            keywords: Sequence[str] = DEFAULT_KEYWORDS,
             role: Optional[str] = None, output: Optional[str] = None, verify: bool = False,
             budget: int = 20000, run_id: Optional[str] = None,
             progress: Optional[Progress] = None, write: bool = True,

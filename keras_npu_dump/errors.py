@@ -3,7 +3,7 @@
 Everything here is a mistake of input or surroundings, told in one message:
 what was expected, what was received, what to do. A bug is never one of these.
 """
-from typing import Any, Optional, Tuple
+from typing import Any, Iterable, Optional, Tuple
 
 
 class DumpError(Exception):
@@ -36,11 +36,11 @@ class IncompleteDumpError(DumpError, RuntimeError):
       problems: what `collect` found, each with `code`, `message`, `hint` and `path`.
     """
 
-    def __init__(self, message, problems=()):
+    def __init__(self, message: str, problems: Iterable[Any] = ()) -> None:
         super().__init__(message)
         self.problems = list(problems)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return (type(self), (str(self), self.problems))
 
 
@@ -55,7 +55,7 @@ class OutputError(DumpError):
       reader_gone: whether it is a pipe that nobody reads any more, as of `| head -1`.
     """
 
-    def __init__(self, message: str, reader_gone: bool = False):
+    def __init__(self, message: str, reader_gone: bool = False) -> None:
         super().__init__(message)
         self.reader_gone = reader_gone
 

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from keras_npu_dump._version import __version__
 from keras_npu_dump.capture.device import dump_blockers, guards, ranks
-from keras_npu_dump.capture.device.dump_folder import absolute
+from keras_npu_dump.capture.device.dump_folder import absolute, current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables
 from keras_npu_dump.doctor.variables import Variable
@@ -221,7 +221,7 @@ def _cann() -> Optional[str]:
 
 
 def _path(config: DumpConfig, problems: List[Problem]) -> Dict[str, Any]:
-    path = absolute(config.dump_path)
+    path = absolute(config.dump_path, current_folder())
     exists = os.path.isdir(path)
     part = guards.existing_part(path)
     writable = os.access(part, os.R_OK | os.W_OK | os.X_OK)

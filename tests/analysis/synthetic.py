@@ -60,7 +60,7 @@ class Job:
         """Writes one execution.
 
         Args:
-          values: operator -> (inputs, outputs), arrays or `tensor.Value`s; or a
+          values: operator -> (inputs, outputs), arrays or `tensor.TensorValue`s; or a
             list of such pairs, one per run of the operator.
           iteration: (epoch, batch); (0, data_index) by default.
         """
@@ -92,7 +92,7 @@ class Job:
         dump_file.write_file(
             os.path.join(folder, names.format_dump_name(names.DumpName(
                 "Opdebug", "Node_OpDebug", task, 3, self.stamp))), "Node_OpDebug", [],
-            [dump_file.Value(np.frombuffer(record, np.uint8))], self.stamp)
+            [dump_file.TensorValue(np.frombuffer(record, np.uint8))], self.stamp)
 
     def _file(self, folder, name, inputs, outputs):
         kind = self.ops[name].type if name in self.ops else "Unknown"

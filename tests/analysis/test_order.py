@@ -25,7 +25,7 @@ def test_executions_that_only_inherit_are_told_apart(tmp_path):
         job.execution(number, {
             "IteratorGetNext": ([], [x]), "dense/MatMul": ([x, before], [y]),
             "gradient_tape/dense/MatMul": ([x, y], [y]),
-            "SGD/update": ([before, dump_file.Value(np.float32(0.1)), y], [y])})
+            "SGD/update": ([before, dump_file.TensorValue(np.float32(0.1)), y], [y])})
     found = triage(tmp_path, write=False)
     assert [(one.op, one.reason) for one in found.suspects] == [("IteratorGetNext", "bad-data")]
     near = found.checked["neighbours"]["IteratorGetNext"]

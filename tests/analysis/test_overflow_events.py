@@ -79,7 +79,7 @@ def test_a_record_that_is_not_set_is_no_event(tmp_path):
     struct.pack_into("<3Q", data, 1024, 0, 0, 0x20)
     dump_file.write_file(os.path.join(folder, names.format_dump_name(names.DumpName(
         "Opdebug", "Node_OpDebug", 1, 3, job.stamp + 1))), "Node_OpDebug", [],
-        [dump_file.Value(np.frombuffer(bytes(data), np.uint8))], job.stamp + 1)
+        [dump_file.TensorValue(np.frombuffer(bytes(data), np.uint8))], job.stamp + 1)
     found = triage(tmp_path, write=False)
     assert [one.op for one in found.suspects] == ["dense/MatMul"]
     assert "AI Core reports an overflow: floating point" in found.suspects[0].message

@@ -100,7 +100,7 @@ def _job(folder, rank, weight, batch, reduced, gradients=None):
             "gradient_tape/dense/MatMul_1": ([x, x * w], [gradient]),
             # A collective leaves its inputs and its outputs in two files.
             "HcomAllReduce_1": [([gradient], []), ([], [total])],
-            "SGD/update": ([w, dump_file.Value(np.float32(0.1)), total], [w - 0.1 * total])})
+            "SGD/update": ([w, dump_file.TensorValue(np.float32(0.1)), total], [w - 0.1 * total])})
     return job
 
 
@@ -150,7 +150,7 @@ def test_ranks_without_a_collective(tmp_path, same_start, told):
             job.execution(number, {
                 "x": ([], [x]), "MatMul": ([x, w], [x * w]),
                 "gradient_tape/MatMul": ([x, x * w], [x]),
-                "SGD/update": ([w, dump_file.Value(np.float32(0.1)), x], [w - 0.1 * x])})
+                "SGD/update": ([w, dump_file.TensorValue(np.float32(0.1)), x], [w - 0.1 * x])})
             w = w - 0.1 * x
     found = triage(tmp_path, write=False)
     one, = found.suspects if told == "medium" else found.observations

@@ -20,7 +20,7 @@ def observations(path):
 
 def bfloat16(values):
     words = (np.asarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return dump_file.Value(words, 27, shape=words.shape)
+    return dump_file.TensorValue(words, 27, shape=words.shape)
 
 
 # --- 16 bits
@@ -223,7 +223,7 @@ def _training(tmp_path, steps, features, gradient):
             "dense/Relu": ([before], [after]), "gradient_tape/loss": ([after, x], [down]),
             "gradient_tape/dense/ReluGrad": ([down, after], [through]),
             "gradient_tape/dense/MatMul": ([x, through], [grad]),
-            "SGD/update": ([w, dump_file.Value(np.float32(0.1)), grad], [w - 0.1 * grad])})
+            "SGD/update": ([w, dump_file.TensorValue(np.float32(0.1)), grad], [w - 0.1 * grad])})
         w = w - 0.1 * grad
     return triage(tmp_path, write=False)
 
@@ -270,7 +270,7 @@ def _prices(tmp_path, sizes):
         job.execution(number, {
             "price/BiasAdd": ([x, w], [x + w]),
             "gradient_tape/price/BiasAddGrad": ([x], [gradient]),
-            "SGD/update": ([w, dump_file.Value(np.float32(1)), gradient], [new])})
+            "SGD/update": ([w, dump_file.TensorValue(np.float32(1)), gradient], [new])})
     return triage(tmp_path, write=False)
 
 

@@ -161,7 +161,7 @@ def test_values_in_the_layout_of_the_framework(tmp_path):
     image = np.arange(12, dtype=np.float16).reshape(1, 2, 2, 3)
     blocks = np.zeros((1, 1, 2, 2, 16), np.float16)
     blocks[0, 0, :, :, :3] = image[0]
-    job.execution(0, {"conv": ([], [dump_file.Value(blocks, format=3,
+    job.execution(0, {"conv": ([], [dump_file.TensorValue(blocks, format=3,
                                                  original_shape=(1, 2, 2, 3))])})
     run = keras_npu_dump.open_run(tmp_path)
     np.testing.assert_array_equal(run.tensor("conv"), image)

@@ -33,8 +33,8 @@ def make_dumps(folder, count):
         dump_file.write_file(
             os.path.join(folder, names.format_dump_name(
                 names.DumpName("MatMulV2", op, number, 3, stamp))), op,
-            [dump_file.Value(values, original_shape=values.shape)],
-            [dump_file.Value(values * 2, original_shape=values.shape,
+            [dump_file.TensorValue(values, original_shape=values.shape)],
+            [dump_file.TensorValue(values * 2, original_shape=values.shape,
                           original_op=dump_file.OriginalOp(op, 0))], stamp)
 
 

@@ -31,7 +31,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def make_file(path, size):
     """A dump whose only tensor is `size` bytes of zeros and a few ones."""
     empty = np.zeros(0, np.float32)
-    dump_file.write_file(path, "net/large", [], [dump_file.Value(
+    dump_file.write_file(path, "net/large", [], [dump_file.TensorValue(
         empty, shape=(size // 4096, 1024), size=size)])
     head = os.path.getsize(path)
     with open(path, "r+b") as file:

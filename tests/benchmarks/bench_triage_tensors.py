@@ -52,8 +52,9 @@ def make_dumps(dump_path, count):
         stamp = (started + 1) * 1000000 + number
         dump_file.write_file(
             os.path.join(folder, names.format_dump_name(
-                names.DumpName("Relu", name, number, 3, stamp))), name, [dump_file.Value(values)],
-            [dump_file.Value(result, original_shape=result.shape,
+                names.DumpName("Relu", name, number, 3, stamp))), name,
+            [dump_file.TensorValue(values)],
+            [dump_file.TensorValue(result, original_shape=result.shape,
                           original_op=dump_file.OriginalOp(name, 0))], stamp)
         values = result
     ops.append(ge_graph.GraphOp("NetOutput", "NetOutput", [ops[-1].name + ":0"]))

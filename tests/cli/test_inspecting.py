@@ -14,7 +14,8 @@ from tests.cli.test_exporting import refused
 
 OPS = [op("x", "Data"), op("net/d1/MatMul", "MatMul", ["x:0"], ["d1/MatMul"]),
        op("net/relu", "Relu", ["net/d1/MatMul:0"])]
-VALUES = {"net/d1/MatMul": ([dump_file.Value(b"", 22, shape=(0,)), np.arange(4.)], [np.ones(4)]),
+VALUES = {"net/d1/MatMul": ([dump_file.TensorValue(b"", 22, shape=(0,)), np.arange(4.)],
+                            [np.ones(4)]),
           "net/relu": ([np.ones(4)], [np.ones(1)])}
 
 

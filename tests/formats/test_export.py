@@ -8,9 +8,9 @@ import pytest
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.export.bin import export_bin
 from keras_npu_dump.export.graph_json import export_graph_json
-from keras_npu_dump.export.npy import export_npy, head
+from keras_npu_dump.export.npy import export_npy
 from keras_npu_dump.export.tensor_files import origin_formats_of
-from keras_npu_dump.formats import mapping
+from keras_npu_dump.formats import mapping, npy
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
 from keras_npu_dump.formats.stats import stats_file
@@ -28,13 +28,13 @@ def run(tmp_path):
     folder.mkdir(parents=True)
     plain = numbered((2, 4, 4, 20)).astype(np.float16)
     dump_file.write_file(folder / CONV, "net/conv", [
-        dump_file.Value(blocked_nhwc(plain, 16), format=3,
+        dump_file.TensorValue(blocked_nhwc(plain, 16), format=3,
                      original_shape=plain.shape)],
         [np.arange(6, dtype=np.float32).reshape(2, 3)], buffers=[b"l1"],
         spaces=[b"log"])
     dump_file.write_file(folder / "Cast.c.2.2.1617161424189417", "c", [],
-                      [dump_file.Value(b"\x80\x3f", 27, shape=()),
-                       dump_file.Value(b"text", 13, shape=(1,))])
+                      [dump_file.TensorValue(b"\x80\x3f", 27, shape=()),
+                       dump_file.TensorValue(b"text", 13, shape=(1,))])
     stats_file.write_stats(folder / (CONV + ".csv"), [plain])
     (folder / "notes.txt").write_text("x")
     return tmp_path / "dump"
@@ -148,7 +148,7 @@ def test_a_bad_file_is_a_problem_and_the_rest_is_written(run, tmp_path):
 def test_the_graph_decides_between_layouts_that_both_fit(tmp_path):
     plain = numbered((1, 16, 16, 16)).astype(np.float32)
     name = "Conv2D.c.1.2.1617161424189416"
-    dump_file.write_file(tmp_path / name, "net/c", [], [dump_file.Value(
+    dump_file.write_file(tmp_path / name, "net/c", [], [dump_file.TensorValue(
         blocked_nhwc(plain, 16), format=3, original_shape=plain.shape)])
     origins = origin_formats_of([Graph("g", [GraphOp(
         "net/c", "Conv2D", output_descs=[Desc(origin_format="NCHW")])])])
@@ -164,7 +164,7 @@ def test_the_graph_decides_between_layouts_that_both_fit(tmp_path):
 def test_a_layout_that_cannot_be_undone_is_kept_and_told(tmp_path):
     name = "Conv2D.c.1.2.1617161424189416"
     values = numbered((1, 1, 2, 2, 16))
-    dump_file.write_file(tmp_path / name, "c", [], [dump_file.Value(values,
+    dump_file.write_file(tmp_path / name, "c", [], [dump_file.TensorValue(values,
                                                               format=3)])
     result = export_npy(tmp_path / name, tmp_path / "o")
     (source, label, why), = result.kept_layout
@@ -219,9 +219,9 @@ def test_large_tensors_are_copied_in_blocks(tmp_path, monkeypatch, number,
     name = "Add.a.1.2.1617161424189416"
     count = len(raw) // (2 if number == 27 else 4)
     dump_file.write_file(tmp_path / name, "a", [
-        dump_file.Value(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
+        dump_file.TensorValue(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
                      original_shape=(1, 2, 2, 3))],
-        [dump_file.Value(raw + b"tail", number, shape=(count // 2, 2))])
+        [dump_file.TensorValue(raw + b"tail", number, shape=(count // 2, 2))])
     result = export_npy(tmp_path / name, tmp_path / "o")
     values = np.load(tmp_path / "o" / (name + ".output.0.npy"))
     header = dump_file.read_header(tmp_path / name)
@@ -238,7 +238,7 @@ def test_large_tensors_are_copied_in_blocks(tmp_path, monkeypatch, number,
 @pytest.mark.parametrize("dtype", ["<f4", "|b1", "<c16", "|u1"])
 def test_heads_are_those_of_numpy(tmp_path, shape, dtype):
     values = np.ones(shape, dtype)
-    data = head(values.dtype, shape)
+    data = npy.head(values.dtype, shape)
     assert len(data) % 64 == 0
     (tmp_path / "a.npy").write_bytes(data + values.tobytes())
     back = np.load(tmp_path / "a.npy")

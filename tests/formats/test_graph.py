@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.graph import (
-    atc_json,
     graph_reader,
     graph_writer,
     long_lines,
@@ -421,7 +420,7 @@ def test_files_laid_out_by_hand_are_read_all_the_same(path):
     assert op.output_descs == [Desc("DT_FLOAT", (3,), "ND")]
     assert op.fields["dst_index"] == [5, 6]
     assert list(graph_reader.iter_ops(path)) == [("x", op)]
-    assert atc_json.read_json(path) == {"graph": [
+    assert graphs.json_of(path) == {"graph": [
         {"name": "x", "op": [{"name": "a", "type": "Add", "input": ["b:0"],
                               "output_desc": [{"dtype": "DT_FLOAT", "layout":
                                                "ND", "shape": {"dim": [3]}}],

@@ -27,12 +27,12 @@ def test_a_dump_file(tmp_path):
     path = tmp_path / "MatMulV2.net_MatMul.7.3.1900000000123456"
     values = np.array([[1, np.nan], [np.inf, -2]], np.float32)
     dump_file.write_file(
-        path, "net/MatMul", [values, dump_file.Value(None, 1, shape=(9,),
+        path, "net/MatMul", [values, dump_file.TensorValue(None, 1, shape=(9,),
                                                   size=36)],
-        [dump_file.Value(values, original_shape=(2, 2),
+        [dump_file.TensorValue(values, original_shape=(2, 2),
                       original_op=dump_file.OriginalOp("net/MatMul", None, 1, 1),
                       sub_format=3),
-         dump_file.Value(b"abc", 13), np.zeros(3, np.complex64),
+         dump_file.TensorValue(b"abc", 13), np.zeros(3, np.complex64),
          np.arange(5)], 1900000000123456)
     description, text = told(path)
     assert description["kind"] == "dump"
@@ -76,7 +76,7 @@ def test_a_file_with_bytes_behind_and_attributes(tmp_path):
 def test_a_statistics_file(tmp_path):
     path = tmp_path / "Add.a.1.2.1900000000123456.csv"
     stats_file.write_stats(path, [np.array([np.nan, 1])],
-                      [dump_file.Value(b"\0\0", 27), np.float32(2)])
+                      [dump_file.TensorValue(b"\0\0", 27), np.float32(2)])
     description, text = told(path)
     assert [row["io"] for row in description["rows"]] == ["Input", "Output",
                                                           "Output"]

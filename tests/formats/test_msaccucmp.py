@@ -66,9 +66,9 @@ def test_every_type_is_read_by_it_and_written_alike(vendor, tmp_path):
         count = 512 * 8 // dtypes.dtype_bits(number)
         dump_file.write_file(
             source / name_of("Type", number), "net/type", [],
-            [dump_file.Value(raw, number, shape=(count // 2, 2)),
-             dump_file.Value(raw[:16] * 2, number, shape=()),
-             dump_file.Value(b"", number, shape=(0, 3))])
+            [dump_file.TensorValue(raw, number, shape=(count // 2, 2)),
+             dump_file.TensorValue(raw[:16] * 2, number, shape=()),
+             dump_file.TensorValue(b"", number, shape=(0, 3))])
     statuses, output = vendor([["convert", "-d", source, "-out", theirs]])
     assert statuses == [0], output
     export_npy(source, ours)
@@ -108,7 +108,7 @@ def test_what_it_does_not_support_we_give_as_bytes(vendor, tmp_path):
     theirs.mkdir()
     for number in UNSUPPORTED:
         dump_file.write_file(source / name_of("Raw", number), "net/raw", [],
-                          [dump_file.Value(b"12345678", number, shape=(4,))])
+                          [dump_file.TensorValue(b"12345678", number, shape=(4,))])
     statuses, _ = vendor([["convert", "-d", source, "-out", theirs]])
     assert statuses != [0]
     assert not [name for name in os.listdir(theirs) if name.endswith(".npy")]
@@ -166,7 +166,7 @@ def test_every_layout_conversion_gives_the_same(vendor, tmp_path):
         dumped = folder / name_of("Layout", number)
         # with an original shape it cuts the blocks of FRACTAL_Z to it, too
         original = expected.shape if target != "FRACTAL_Z" else None
-        dump_file.write_file(dumped, "net/layout", [], [dump_file.Value(
+        dump_file.write_file(dumped, "net/layout", [], [dump_file.TensorValue(
             np.ascontiguousarray(values), format=format_number(source),
             original_shape=original)])
         out = tmp_path / ("out%d" % number)
@@ -201,7 +201,7 @@ def test_grouped_filters_agree_where_the_vendor_keeps_all_values(vendor,
         out = tmp_path / ("out%d" % number)
         out.mkdir()
         path = tmp_path / name_of("Group", number)
-        dump_file.write_file(path, "net/g", [], [dump_file.Value(
+        dump_file.write_file(path, "net/g", [], [dump_file.TensorValue(
             filters, format=16, sub_format=groups)])
         commands.append(["convert", "-d", path, "-out", out, "-f",
                          "FRACTAL_Z", "-o", "0"])

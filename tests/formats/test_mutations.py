@@ -17,7 +17,7 @@ import pytest
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import mapping, names
-from keras_npu_dump.formats.graph import atc_json, graph_reader, graph_writer
+from keras_npu_dump.formats.graph import graph_reader, graph_writer
 from keras_npu_dump.formats.graph.ge_graph import AttrList, Desc, Graph, GraphOp
 from keras_npu_dump.formats.stats import stats_file, stats_folder
 from keras_npu_dump.formats.tensor import dump_file as tensor
@@ -118,12 +118,12 @@ def dump_file(legacy):
         values = np.arange(30, dtype=np.float32).reshape(5, 6)
         tensor.write_file(
             path, "toy/dense/MatMul",
-            [tensor.Value(values, original_shape=(5, 6)),
-             tensor.Value(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
+            [tensor.TensorValue(values, original_shape=(5, 6)),
+             tensor.TensorValue(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
                           original_shape=(1, 2, 2, 3)),
-             tensor.Value(None, 1, shape=(4,), size=16)],
-            [tensor.Value(b"\x80\x3f" * 4, 27, shape=(4,)),
-             tensor.Value(b"abcdefgh", 34, shape=(2, 4),
+             tensor.TensorValue(None, 1, shape=(4,), size=16)],
+            [tensor.TensorValue(b"\x80\x3f" * 4, 27, shape=(4,)),
+             tensor.TensorValue(b"abcdefgh", 34, shape=(2, 4),
                           original_op=tensor.OriginalOp("a/b", None))],
             1900000000123456, buffers=[b"buffer"], spaces=[b"space"],
             attrs={"_sgt_json_info": json.dumps({
@@ -158,7 +158,7 @@ def test_dump_files(folder):
 def test_overflow_records(folder):
     def record(payload):
         return lambda path: tensor.write_file(path, "Node_OpDebug", [],
-                                              [tensor.Value(payload, 4)])
+                                              [tensor.TensorValue(payload, 4)])
     endure(folder, "Opdebug.Node_OpDebug.1.2.1617161424189416",
            [written(folder, record(opdebug.pack_record(
                "AIC", {"task_id": 1}, (1, 2, 3, 4), 1))),
@@ -235,7 +235,7 @@ def test_onnx_graphs(folder):
 
 def test_json_of_graphs(folder):
     endure(folder, "ge_proto_00000003_graph_1_Build.txt",
-           [graphs.TOY_TEXT, graph_text()], atc_json.read_json)
+           [graphs.TOY_TEXT, graph_text()], graphs.json_of)
 
 
 def test_mapping_and_names():

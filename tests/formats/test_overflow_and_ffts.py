@@ -15,7 +15,7 @@ WORD = st.integers(0, (1 << 64) - 1)
 
 def written(tmp_path, record):
     path = tmp_path / "Opdebug.Node_OpDebug.5.3.1673383728094391"
-    dump_file.write_file(path, "Node_OpDebug", [], [dump_file.Value(
+    dump_file.write_file(path, "Node_OpDebug", [], [dump_file.TensorValue(
         record, 4, original_op=dump_file.OriginalOp("Node_OpDebug"))])
     return path
 
@@ -122,7 +122,7 @@ def slices_of(tmp_path, whole, parts, automatic, axis=0):
         shape = whole.shape if automatic else piece.shape
         path = tmp_path / name
         dump_file.write_file(path, "conv", [],
-                          [dump_file.Value(piece.tobytes(), 1, shape=shape)],
+                          [dump_file.TensorValue(piece.tobytes(), 1, shape=shape)],
                           attrs={"_sgt_json_info": info})
         paths.append(path)
     return paths

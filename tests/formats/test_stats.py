@@ -149,7 +149,7 @@ def test_the_writer_prints_what_the_device_prints(path):
     values = np.array([2.5, -1, 1e-7, 123456789], np.float32)
     stats_file.write_stats(path, [values, np.int8(-3), np.zeros((2, 0), "f4")],
                       [np.array([True, False]),
-                       dump_file.Value(np.array([16256], np.uint16), 27),
+                       dump_file.TensorValue(np.array([16256], np.uint16), 27),
                        np.array([-2 ** 63, 2 ** 63 - 1])])
     assert open(path).read().splitlines()[1:] == [
         "Input,0,16,DT_FLOAT,ND,4,1.23457e+08,-1,3.08642e+07,4,0,0,0",
@@ -164,11 +164,11 @@ def test_the_writer_prints_what_the_device_prints(path):
 
 def test_the_kernel_dialect_differs_where_the_kernel_does(path):
     stats_file.write_stats(
-        path, [dump_file.Value(np.array([16256], np.uint16), 27),
-               dump_file.Value(b"abc", 13, shape=())],
+        path, [dump_file.TensorValue(np.array([16256], np.uint16), 27),
+               dump_file.TensorValue(b"abc", 13, shape=())],
         [np.array([2 ** 32 - 1], np.uint32),
-         dump_file.Value(np.zeros((1,) * 26, np.float32), format=31),
-         dump_file.Value(np.array([1e300]), format=77)], dialect="kernel")
+         dump_file.TensorValue(np.zeros((1,) * 26, np.float32), format=31),
+         dump_file.TensorValue(np.array([1e300]), format=77)], dialect="kernel")
     assert open(path).read().splitlines()[1:] == [
         "Input,0,2,DT_BF16,ND,1,1,1,1,1,0,0,0",
         "Input,1,3,DT_STRING,ND,-,NA,NA,NA,1,NA,NA,NA",

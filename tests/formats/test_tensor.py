@@ -59,8 +59,8 @@ def full_example(path, **options):
     data = np.arange(12, dtype=np.float32).reshape(3, 4)
     dump_file.write_file(
         path, "toy/dense/MatMul",
-        [dump_file.Value(data, original_shape=(3, 4), format=29)],
-        [dump_file.Value(data * 2, original_shape=(4, 3), sub_format=2,
+        [dump_file.TensorValue(data, original_shape=(3, 4), format=29)],
+        [dump_file.TensorValue(data * 2, original_shape=(4, 3), sub_format=2,
                       original_op=dump_file.OriginalOp("toy/BiasAdd", None, 1,
                                                     1))],
         1900000000123456, buffers=[b"abc"], spaces=[b"log"],
@@ -145,7 +145,7 @@ def test_the_example_of_the_vendor_file_is_read_byte_for_byte(path):
 
 def test_an_entry_without_address_has_no_data_and_shifts_nothing(path):
     one = np.arange(4, dtype=np.float32)
-    dump_file.write_file(path, "op", [one, dump_file.Value(
+    dump_file.write_file(path, "op", [one, dump_file.TensorValue(
         None, data_type=1, shape=(100,), size=400)], [one * 2])
     header, (first, missing, last) = dump_file.read_file(path)
     assert [entry.stored for entry in header.entries] == [True, False, True]
@@ -207,7 +207,7 @@ def test_a_name_written_twice_leaves_bytes_behind(path):
     (18, (100,), [0, 1, 2, 3])])         # half an element is left out
 def test_sizes_that_differ_from_the_shape(path, size, shape, expected):
     data = np.arange(6, dtype=np.float32).tobytes()[:size]
-    dump_file.write_file(path, "op", [], [dump_file.Value(data, 1, shape=shape)])
+    dump_file.write_file(path, "op", [], [dump_file.TensorValue(data, 1, shape=shape)])
     entry, = dump_file.read_header(path).entries
     assert entry.size == size
     assert dump_file.read_array(path, entry).tolist() == expected
@@ -216,7 +216,7 @@ def test_sizes_that_differ_from_the_shape(path, size, shape, expected):
 @pytest.mark.parametrize("number", range(43))
 def test_every_type_gives_values_or_its_bytes(path, number):
     raw = bytes(range(48))
-    dump_file.write_file(path, "op", [], [dump_file.Value(raw, number,
+    dump_file.write_file(path, "op", [], [dump_file.TensorValue(raw, number,
                                                     shape=(3,))])
     entry, = dump_file.read_header(path).entries
     values = dump_file.read_array(path, entry)
@@ -231,7 +231,7 @@ def test_every_type_gives_values_or_its_bytes(path, number):
 
 def test_bfloat16_comes_as_float(path):
     words = decode.to_bfloat16(np.array([[1.5, -2], [np.inf, 0]]))
-    dump_file.write_file(path, "op", [], [dump_file.Value(words, 27)])
+    dump_file.write_file(path, "op", [], [dump_file.TensorValue(words, 27)])
     values = dump_file.read_file(path)[1][0]
     assert values.dtype == np.float32
     assert values.tolist() == [[1.5, -2], [np.inf, 0]]

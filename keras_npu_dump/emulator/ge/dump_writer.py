@@ -52,7 +52,8 @@ def write_execution(folder: str, plan: Plan, activation: Activation, args: Seque
 
 
 def write_operator(folder: str, session: Session, op_type: str, op_name: str, task_id: int,
-                   inputs: Sequence[dump_file.Value], outputs: Sequence[dump_file.Value]) -> str:
+                   inputs: Sequence[dump_file.TensorValue],
+                   outputs: Sequence[dump_file.TensorValue]) -> str:
     """Writes the file of one operator; returns its path."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     stamp = CLOCK.now()
@@ -101,40 +102,41 @@ class Writer:
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
         self._write(op, self.inputs(op, activation), self.outputs(op, activation))
 
-    def _write(self, op: DumpedOp, inputs: Sequence[dump_file.Value],
-               outputs: Sequence[dump_file.Value]) -> None:
+    def _write(self, op: DumpedOp, inputs: Sequence[dump_file.TensorValue],
+               outputs: Sequence[dump_file.TensorValue]) -> None:
         write_operator(self._folder, self._session, op.node.op, op.node.name, op.task_id, inputs,
                        outputs)
         self._files += 1
 
-    def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.Value]:
+    def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
         """Entries of the inputs that the plan has."""
         return [self._value(source, activation) for source in op.inputs]
 
-    def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.Value]:
+    def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
         """Entries of the outputs that the plan has."""
         return [self._value(source, activation, (op.node.name, index))
                 for index, source in enumerate(op.outputs)]
 
     def _value(self, source: Source, activation: Activation,
-               origin: Optional[Tuple[str, int]] = None) -> dump_file.Value:
+               origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
         found = self._values.get(source, activation)
         if found is None:
             return opaque(source.dtype, origin)
         return value_of(found, source.dtype, origin)
 
 
-def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.Value:
+def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
     """An entry for what has no bytes (handles, strings, lists): it keeps positions true."""
     number, ge_number = dtype_numbers(dtype)
-    return dump_file.Value(b"", number, shape=(0,), original_op=_original(origin, ge_number))
+    return dump_file.TensorValue(b"", number, shape=(0,), original_op=_original(origin, ge_number))
 
 
 def _original(origin: Optional[Tuple[str, int]], ge_number: int) -> Optional[dump_file.OriginalOp]:
     return None if origin is None else dump_file.OriginalOp(origin[0], origin[1], ge_number, ND)
 
 
-def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.Value:
+def value_of(array: Any, dtype: int,
+             origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
     """An entry for an array.
 
     Args:
@@ -144,4 +146,4 @@ def value_of(array: Any, dtype: int, origin: Optional[Tuple[str, int]] = None) -
     """
     number, ge_number = dtype_numbers(dtype)
     shape = array.shape
-    return dump_file.Value(array, number, ND, shape, shape, _original(origin, ge_number))
+    return dump_file.TensorValue(array, number, ND, shape, shape, _original(origin, ge_number))

@@ -31,7 +31,7 @@ def may_overflow(node: Any) -> bool:
     return any(dtype == DT_HALF for _, dtype in opinfo.outputs(node))
 
 
-def overflows(value: dump_file.Value) -> bool:
+def overflows(value: dump_file.TensorValue) -> bool:
     """Whether a float16 entry holds infinity, NaN or the largest finite number."""
     if value.data_type != _FLOAT16 or not isinstance(value.data, np.ndarray):
         return False
@@ -65,7 +65,7 @@ class _OverflowWriter(dump_writer.Writer):
         name = names.format_dump_name(names.DumpName(
             "Opdebug", "Node_OpDebug", op.task_id, dump_writer.STREAM_ID, stamp))
         path = mapping.create_dump_file(self._folder, name)
-        dump_file.write_file(path, "Node_OpDebug", (), [dump_file.Value(
+        dump_file.write_file(path, "Node_OpDebug", (), [dump_file.TensorValue(
             record, original_op=dump_file.OriginalOp("Node_OpDebug", 0, 0, dump_writer.ND))], stamp,
             attrs=dump_writer.MARK)
         self._files += 1

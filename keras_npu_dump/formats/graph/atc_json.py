@@ -176,8 +176,3 @@ def _merge(target: Dict[str, Any], source: Dict[str, Any]) -> None:
 def _members(values: Dict[str, Any]) -> str:
     """The members of an object, without its brackets."""
     return json.dumps(values)[1:-1]
-
-
-def read_json(path: Path) -> Dict[str, Any]:
-    """The whole document of `iter_json` as a dict."""
-    return json.loads("".join(iter_json(path)))

@@ -23,7 +23,7 @@ _IOV_MAX = 512
 
 
 @dataclasses.dataclass
-class Value:
+class TensorValue:
     """One tensor to write.
 
     Attributes:
@@ -50,12 +50,12 @@ class Value:
     address: Optional[int] = None
 
 
-def as_value(value: Any) -> Value:
-    """A Value as it is; an array or bytes with all defaults."""
-    return value if isinstance(value, Value) else Value(value)
+def as_value(value: Any) -> TensorValue:
+    """A TensorValue as it is; an array or bytes with all defaults."""
+    return value if isinstance(value, TensorValue) else TensorValue(value)
 
 
-def payload(value: Value) -> Tuple[Any, int, Tuple[int, ...], int]:
+def payload(value: TensorValue) -> Tuple[Any, int, Tuple[int, ...], int]:
     """(buffer of the stored bytes, data_type, shape, size) of a value."""
     data = value.data
     if data is None:
@@ -97,8 +97,8 @@ def write_file(path: Path, op_name: str, inputs: Sequence[Any] = (),
     Args:
       path: replaced if it exists; deleted again if writing fails.
       op_name: raw GE operator name.
-      inputs, outputs: Value objects, or arrays and bytes to be written with
-        Value's defaults.
+      inputs, outputs: TensorValue objects, or arrays and bytes to be written with
+        TensorValue's defaults.
       dump_time: microseconds since 1970.
       buffers, spaces: contents of L1 buffers and workspaces.
       attrs: OpAttr pairs.
@@ -144,7 +144,7 @@ def write_file(path: Path, op_name: str, inputs: Sequence[Any] = (),
     return write_parts(path, parts)
 
 
-def _entry(value: Value, is_output: bool, address: List[int],
+def _entry(value: TensorValue, is_output: bool, address: List[int],
            legacy: bool) -> Tuple[bytes, Any]:
     stored, number, shape, size = payload(value)
     out = bytearray()

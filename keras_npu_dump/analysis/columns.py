@@ -7,22 +7,16 @@ equal graphs give equal keys in every step and on every rank.
 from __future__ import annotations
 
 import dataclasses
-import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from keras_npu_dump.analysis.file_operators import FileNames
-from keras_npu_dump.files.regular import READ
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.stats import stats_folder
-from keras_npu_dump.formats.stats.csv_columns import parse_bodies
-from keras_npu_dump.formats.stats.stats_file import HEADER
 
 _OP_SHIFT, _ROUND_SHIFT, _OUTPUT = 40, 20, 1 << 19
 _MAX_ROUND = (1 << 20) - 1
-_HEADER = (HEADER + "\n").encode("ascii")
-_FIRST_READ = 1 << 14
 
 
 @dataclasses.dataclass
@@ -115,7 +109,6 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
     done = 0
     for folder in folders:
         listed = files.list(folder)
-        problems.extend((error.path, error.reason) for error in listed.problems)
         for stats in (True, False):
             chosen = [number for number, csv in enumerate(listed.stats) if csv == stats]
             if not chosen:
@@ -208,46 +201,10 @@ def turns_of(ops: np.ndarray, times: Sequence[int], file: np.ndarray,
 
 
 def _read_csv(folder: str, names: List[str], problems: List[Tuple[str, str]]) -> Tensors:
-    """Statistics files: all texts of a folder at once; what is odd one by one."""
-    texts, owners, odd = [], [], []
-    start = len(_HEADER)
-    read, close, openat = os.read, os.close, os.open
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for number, name in enumerate(names):
-            try:
-                # The listing has told that it is a file, so that its kind is not asked again.
-                file = openat(name, READ, dir_fd=fd)
-                try:
-                    data = read(file, _FIRST_READ)
-                finally:
-                    close(file)
-            except OSError:
-                odd.append(number)  # the slow reader says why
-                continue
-            if data.startswith(_HEADER) and data[-1:] == b"\n" and len(data) < _FIRST_READ:
-                texts.append(data[start:])
-                owners.append(number)
-            else:
-                odd.append(number)
-    finally:
-        os.close(fd)
-    parsed = parse_bodies(b"".join(texts))
-    counts = [text.count(b"\n") for text in texts]
-    if parsed is None or sum(counts) != len(parsed.output):
-        # Something in there is not standard: the slow reader finds it.
-        return _one_by_one(folder, names, range(len(names)), problems)
-    rows = Tensors(np.repeat(np.array(owners, np.int64), counts), parsed.output, parsed.index,
-                   {name: getattr(parsed, name) for name in NUMERIC})
-    return _joined(rows, _one_by_one(folder, names, odd, problems)) if odd else rows
-
-
-def _one_by_one(folder: str, names: List[str], chosen: Sequence[int],
-                problems: List[Tuple[str, str]]) -> Tensors:
-    chosen = list(chosen)
-    read = stats_folder.read_folder_stats(folder, [names[number] for number in chosen])
+    read = stats_folder.read_folder_columns(folder, names)
     problems.extend((str(error.path), error.reason) for _, error in read.problems)
-    return _of_rows(read.rows, np.array(chosen, np.int64)[read.file_of])
+    return Tensors(read.file_of, read.columns["output"], read.columns["index"],
+                   {name: read.columns[name] for name in NUMERIC})
 
 
 def _read_tensors(folder: str, names: List[str], problems: List[Tuple[str, str]]) -> Tensors:
@@ -268,15 +225,3 @@ def _of_rows(rows: np.ndarray, file: np.ndarray) -> Tensors:
     values["dtype"] = numbers
     output = np.fromiter((io == "Output" for io in rows["io"].tolist()), bool, len(rows))
     return Tensors(file, output, rows["index"].astype(np.int64), values)
-
-
-def _joined(first: Tensors, second: Tensors) -> Tensors:
-    values = {name: np.concatenate([first.values[name], second.values[name]])
-              for name in NUMERIC}
-    joined = Tensors(np.concatenate([first.file, second.file]),
-                     np.concatenate([first.output, second.output]),
-                     np.concatenate([first.index, second.index]), values)
-    order = np.argsort(joined.file, kind="stable")
-    return Tensors(joined.file[order], joined.output[order], joined.index[order],
-                   {name: value[order] for name, value in values.items()})
-

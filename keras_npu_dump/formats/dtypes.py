@@ -17,6 +17,13 @@ from typing import Dict, Optional
 
 import numpy as np
 
+# OutputDataType codes that this package asks for by name.
+DT_FLOAT, DT_FLOAT16, DT_INT8, DT_UINT8 = 1, 2, 3, 4
+DT_INT64, DT_BOOL, DT_DOUBLE, DT_BF16 = 8, 11, 12, 27
+DT_UINT1, DT_HIFLOAT8, DT_FLOAT8_E5M2, DT_FLOAT8_E4M3FN = 29, 33, 34, 35
+# Whole numbers and bool: DT_INT8 to DT_BOOL.
+WHOLE_NUMBERS = frozenset(range(DT_INT8, DT_BOOL + 1))
+
 _DTYPE_NAMES: Dict[int, str] = {
     0: "DT_UNDEFINED", 1: "DT_FLOAT", 2: "DT_FLOAT16", 3: "DT_INT8",
     4: "DT_UINT8", 5: "DT_INT16", 6: "DT_UINT16", 7: "DT_INT32",

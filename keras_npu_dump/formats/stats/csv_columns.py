@@ -1,142 +1,178 @@
-"""The columns of many statistics files that a verdict needs, without a Python object a cell.
+"""The rows of statistics files as columns, without a Python object for every cell.
 
 A run of several ranks and steps is hundreds of thousands of csv files. Cut into
-cells by Python, their columns cost more than reading the files. Here the texts
-of a folder are one array of bytes: separators are found at once, cells are taken
-in words of eight bytes, and numbers are added up digit by digit over all rows
-together. What is not plain decimal
-(`nan`, `inf`, empty, more digits than a float holds exactly) goes through
-Python's own float, cell by cell. The form of the files is that of
-`formats.stats` (runtime `dump_task.cpp`).
+cells by Python, they cost more than reading them. Here the texts of all files
+with the same header are one array of bytes: separators are found at once, cells
+are taken in words of eight bytes, and digits are added up over all rows
+together. What is not plain decimal (`nan`, `inf`, empty, more digits than a
+float holds exactly) goes through Python's own float, cell by cell.
+
+This is the only parser of such rows; `stats_file.py` knows the header, and which
+file a row belongs to. Form of the cells: runtime `dump_task.cpp` (CPU path),
+adump `adx_dump_record.cpp` (kernel path).
 """
 from __future__ import annotations
 
-import dataclasses
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from keras_npu_dump.formats.dtypes import dtype_number
+from keras_npu_dump.formats.stats.csv_decimals import BYTE, MAX_LENGTH, WORD, decimals
 
-_COLUMNS = 13
-_COMMA, _NEWLINE = 44, 10
-_DIGIT_0, _DOT, _MINUS, _PLUS, _E = 48, 46, 45, 43, 101
-# Integers below 2**53 times or over a power of ten up to 10**22 are rounded
-# once, so that the result is the float that Python's parser gives.
-_EXACT_DIGITS = 15
-_EXACT_POWER = 22
-_POWERS = 10.0 ** np.arange(_EXACT_POWER + 1)
-_WORD = 8
-_WORDS = 3
+_COMMA, _NEWLINE, _DIGIT_0 = 44, 10, 48
 # What a word reads beyond the end of the text.
-_PADDING = b"\0" * (_WORD * (_WORDS + 1))
-_MISSING = frozenset((b"", b"NA", b"-", b"N/A"))
+_PADDING = b"\0" * (MAX_LENGTH + WORD)
+_BITS = np.uint64(8)
+_INPUT = np.uint64(int.from_bytes(b"Input", "little"))
+_OUTPUT = np.uint64(int.from_bytes(b"Output", "little"))
+_HASH_FACTOR = np.uint64(1099511628211)  # of FNV-1a
+# With fewer rows than this, numpy's calls cost more than Python's parser.
+_FEW = 40
+
+# The vendor's words for nothing: the CPU path leaves a cell empty or writes "-",
+# the kernel path writes NA.
+MISSING = frozenset((b"", b"NA", b"-", b"N/A"))
+HEADER_START = b"Input/Output"
+_MAX_INDEX = (1 << 31) - 1
+_MAX_INT = (1 << 63) - 1
+_INT_DIGITS = 18  # as many fit into 64 bits, whatever they are
+_FLOAT_LENGTH = 64  # characters; no float is printed with more
 
 
-@dataclasses.dataclass
-class CsvColumns:
-    """One row per tensor, in the order of the text.
+class CsvRows:
+    """Rows of statistics files with the same header; columns are read when asked for.
 
     Attributes:
-      output: bool, True for outputs.
-      index: int64, position among the inputs or outputs.
-      dtype: int16 OutputDataType number, 0 where the file gives none.
-      max, min, avg: float64, NaN where the file gives none.
-      count, nan, neg_inf, pos_inf: int64, -1 where the file gives none.
+      file_of: int64, per row the position of its file in `bodies`.
+      faults: {row: what is wrong with it}. Grows as columns are read; the first
+        fault of a row stays. Values of a faulty row mean nothing.
     """
 
-    output: np.ndarray
-    index: np.ndarray
-    dtype: np.ndarray
-    max: np.ndarray
-    min: np.ndarray
-    avg: np.ndarray
-    count: np.ndarray
-    nan: np.ndarray
-    neg_inf: np.ndarray
-    pos_inf: np.ndarray
+    def __init__(self, bodies: Sequence[bytes], fields: Sequence[Optional[str]]):
+        """Cuts rows into cells.
 
-
-def parse_bodies(text: bytes) -> Optional[CsvColumns]:
-    """Columns of statistics files without their header lines, one behind the other.
-
-    Returns:
-      None where a line is not of the standard 13 cells or a number is none:
-      the caller reads these files one by one, with errors that name them.
-    """
-    data = np.frombuffer(text + _PADDING, np.uint8)
-    size = len(text)
-    separators = np.flatnonzero((data[:size] == _COMMA) | (data[:size] == _NEWLINE))
-    if len(separators) % _COLUMNS or (size and data[size - 1] != _NEWLINE):
-        return None
-    cells = _Cells(data, separators.reshape(-1, _COLUMNS))
-    if not cells.regular:
-        return None
-    try:
-        return CsvColumns(cells.outputs(), cells.integers(1), cells.dtypes(3), cells.floats(6),
-                          cells.floats(7), cells.floats(8), cells.integers(9), cells.integers(10),
-                          cells.integers(11), cells.integers(12))
-    except ValueError:
-        return None
-
-
-class _Cells:
-    """The cells of a text: data bytes, and where the cells of each row end.
-
-    `words` sees the eight bytes at every position as one number, the first byte
-    the lowest.
-    """
-
-    def __init__(self, data: np.ndarray, ends: np.ndarray):
+        Args:
+          bodies: per file the text behind its header line. Empty lines, a header
+            repeated among the rows (the kernel path can leave that), line ends of
+            Windows and a missing last line end are all taken.
+          fields: per cell of a row the name of its column (STATS_FIELDS), None for
+            a column that is not known. The same for all bodies.
+        """
+        self.faults: Dict[int, str] = {}
+        self._place = {field: place for place, field in enumerate(fields) if field}
+        text = b"".join(bodies)
+        ends = None
+        if all(not body or body[-1] == _NEWLINE for body in bodies) \
+                and b"\r" not in text and HEADER_START not in text:
+            ends = _cell_ends(text, len(fields))
+        if ends is None:
+            bodies = self._tidied(bodies, fields)
+            text = b"".join(bodies)
+            ends = _separators(text).reshape(-1, len(fields))
+        self._text = text
+        # A 0 stands behind the end of every cell below; inside one it is a fault.
+        data = np.frombuffer(text.replace(b"\0", b"?") + _PADDING, np.uint8)
         self._data = data
-        self._words = np.ndarray(len(data) - _WORD + 1, "<u8", data, 0, (1,))
+        # The eight bytes at every position as one number, the first byte the lowest.
+        self._words: np.ndarray = np.ndarray((len(data) - WORD + 1,), "<u8", data, 0, (1,))
         self._ends = ends
-        self._rows = len(ends)
-        kinds = data[ends]
-        self.regular = bool((kinds[:, :-1] == _COMMA).all() and (kinds[:, -1] == _NEWLINE).all())
+        self.file_of = np.repeat(np.arange(len(bodies), dtype=np.int64),
+                                 [body.count(b"\n") for body in bodies])
 
-    def _span(self, column: int) -> Tuple[np.ndarray, np.ndarray]:
-        ends = self._ends[:, column]
-        if column:
-            return self._ends[:, column - 1] + 1, ends
-        starts = np.empty(self._rows, ends.dtype)
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def _tidied(self, bodies: Sequence[bytes], fields: Sequence[Optional[str]]) -> List[bytes]:
+        """Bodies with nothing but rows of as many cells as there are fields."""
+        stand_in = b",".join(b"Input" if field == "io" else b"0" if field == "index" else b""
+                             for field in fields)
+        result = []
+        row = 0
+        for body in bodies:
+            lines = []
+            for line in rows_in(body):
+                found = line.count(b",") + 1
+                if found == len(fields) - 1 and "count" in self._place \
+                        and b"NA" in line.split(b","):
+                    # A failed row of a selected layout lacks its Count cell, and
+                    # only that (adx_dump_record.cpp).
+                    cells = line.split(b",")
+                    cells.insert(self._place["count"], b"NA")
+                    line = b",".join(cells)
+                elif found != len(fields):
+                    self.faults[row] = "expected %d cells, found %d" % (len(fields), found)
+                    line = stand_in
+                lines.append(line + b"\n")
+                row += 1
+            result.append(b"".join(lines))
+        return result
+
+    def _span(self, field: str) -> Tuple[np.ndarray, np.ndarray]:
+        """(first positions, positions behind the end) of a column's cells."""
+        place = self._place[field]
+        ends = self._ends[:, place]
+        if place:
+            return self._ends[:, place - 1] + 1, ends
+        starts = np.empty(len(self), ends.dtype)
         starts[:1] = 0
         starts[1:] = self._ends[:-1, -1] + 1
         return starts, ends
 
-    def _text(self, start: int, end: int) -> bytes:
-        return self._data[start:end].tobytes()
-
     def _word(self, starts: np.ndarray, length: np.ndarray, number: int = 0) -> np.ndarray:
-        """Bytes 8 * number and on of each cell, zero behind its end."""
-        word = self._words[starts + _WORD * number]
-        left = length - _WORD * number
-        short = left < _WORD
+        """uint64: bytes 8 * number and on of each cell, 0 behind its end."""
+        word: np.ndarray = self._words[starts + WORD * number]
+        left = length - WORD * number
+        short = left < WORD
         if not short.any():
             return word
-        unused = np.where(short, _WORD - np.maximum(left, 0), 0).astype(np.uint64) * _EIGHT
+        unused = np.where(short, WORD - np.maximum(left, 0), 0).astype(np.uint64) * _BITS
         # A shift by 64 bits is undefined, by 32 twice it is not.
         half = unused >> np.uint64(1)
         rest = unused - half
-        return (((word << half) << rest) >> half) >> rest
+        cut: np.ndarray = (((word << half) << rest) >> half) >> rest
+        return cut
+
+    def _fault(self, row: int, reason: str) -> None:
+        self.faults.setdefault(row, reason)
 
     def outputs(self) -> np.ndarray:
-        starts, ends = self._span(0)
-        word = self._word(starts, ends - starts)
-        output = word == _OUTPUT_WORD
-        if not (output | (word == _INPUT_WORD)).all():
-            raise ValueError("neither Input nor Output")
+        """bool: True where the first column is Output, False for Input."""
+        starts, ends = self._span("io")
+        length = ends - starts
+        word = self._word(starts, length)
+        output: np.ndarray = (word == _OUTPUT) & (length == 6)
+        for row in np.flatnonzero(~output & ~((word == _INPUT) & (length == 5))):
+            self._fault(int(row), "expected Input or Output, found %.40r" % _str(
+                self._text[starts[row]:ends[row]]))
         return output
 
-    def dtypes(self, column: int) -> np.ndarray:
-        """Numbers of names such as DT_FLOAT; each different text is looked up once."""
-        starts, ends = self._span(column)
-        length = ends - starts
-        mark = self._word(starts, length)
-        if not len(mark):
-            return np.zeros(0, np.int16)
-        if int(length.max()) > _WORD:
-            mark = mark * np.uint64(1099511628211) + self._word(starts, length, 1)
+    def dtypes(self) -> np.ndarray:
+        """int16: OutputDataType codes of names such as DT_FLOAT; 0 where there is none."""
+        if "data_type" not in self._place or not len(self):
+            return np.zeros(len(self), np.int16)
+        starts, ends = self._span("data_type")
+        different = self._different(starts, ends - starts)
+        if different is None:
+            return np.array([_dtype_code(self._text[start:end]) for start, end
+                             in zip(starts.tolist(), ends.tolist())], np.int16)
+        first, inverse = different
+        codes = [_dtype_code(self._text[starts[row]:ends[row]]) for row in first]
+        column: np.ndarray = np.array(codes, np.int16)[inverse]
+        return column
+
+    def _different(self, starts: np.ndarray, length: np.ndarray
+                   ) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+        """(a row of each different text, per row which of these it has), so that a text
+        is looked up once; None where that takes more than the first 16 bytes."""
+        longest = int(length.max())
+        if longest > 2 * WORD:
+            return None
+        words = [self._word(starts, length)]
+        mark = words[0]
+        if longest > WORD:
+            words.append(self._word(starts, length, 1))
+            mark = mark * _HASH_FACTOR + words[1]
         if (mark == mark[0]).all():
             first, inverse = np.zeros(1, np.int64), np.zeros(len(mark), np.int64)
         else:
@@ -145,134 +181,175 @@ class _Cells:
             first = order[new]
             inverse = np.empty(len(mark), np.int64)
             inverse[order] = np.cumsum(new) - 1
-        numbers = [_number_of(self._text(starts[row], ends[row])) for row in first]
-        return np.array(numbers, np.int16)[inverse]
+        if len(words) > 1 and not all((word == word[first][inverse]).all() for word in words):
+            return None  # two texts with one mark
+        return first, inverse
 
-    def integers(self, column: int) -> np.ndarray:
-        """Whole numbers; -1 for the vendor's words for nothing."""
-        starts, ends = self._span(column)
+    def integers(self, field: str) -> np.ndarray:
+        """int64: whole numbers, within 64 bits; -1 for the vendor's words for nothing.
+
+        Of "index" also what is negative, missing or beyond 31 bits is a fault.
+        """
+        if field not in self._place:
+            return np.full(len(self), -1, np.int64)
+        starts, ends = self._span(field)
         length = ends - starts
-        result = np.zeros(self._rows, np.int64)
-        if not self._rows:
-            return result
+        result, odd = self._digits(starts, length)
+        for row in np.flatnonzero(odd).tolist():
+            cell = self._text[starts[row]:ends[row]]
+            try:
+                result[row] = _integer(cell)
+            except ValueError as error:
+                self._fault(row, str(error))
+        if field == "index":
+            for row in np.flatnonzero((result < 0) | (result > _MAX_INDEX)).tolist():
+                self._fault(row, "%.40r is no index" % _str(self._text[starts[row]:ends[row]]))
+        return result
+
+    def _digits(self, starts: np.ndarray, length: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+        """(values of cells of up to 18 digits, which cells are something else)."""
+        result = np.zeros(len(self), np.int64)
+        odd: np.ndarray
+        if len(self) < _FEW:
+            return result, np.ones(len(self), bool)
         widest = int(length.max())
-        if widest == 1:
-            first = self._data[starts]
-            if (first == _DIGIT_0).all() and int(length.min()) == 1:
-                return result
-        odd = (length == 0) | (length > 18)
-        for place in range(min(widest, 18)):
-            if place % _WORD == 0:
-                word = self._word(starts, length, place // _WORD)
-            byte = (word >> np.uint64(8 * (place % _WORD))) & _BYTE
+        if widest == 1 and int(length.min()) == 1 and (self._data[starts] == _DIGIT_0).all():
+            return result, np.zeros(len(self), bool)  # counts of NaN and infinities
+        odd = (length == 0) | (length > _INT_DIGITS)
+        for place in range(min(widest, _INT_DIGITS)):
+            if place % WORD == 0:
+                word = self._word(starts, length, place // WORD)
+            byte = (word >> np.uint64(8 * (place % WORD))) & BYTE
             inside = length > place
             digit = byte.astype(np.int64) - _DIGIT_0
             odd |= inside & ((digit < 0) | (digit > 9))
             result = np.where(inside, result * 10 + digit, result)
-        for row in np.flatnonzero(odd):
-            result[row] = _integer(self._text(starts[row], ends[row]))
+        return result, odd
+
+    def floats(self, field: str) -> np.ndarray:
+        """float64: numbers as C++ and %g print them; NaN for the vendor's words for nothing."""
+        if field not in self._place:
+            return np.full(len(self), np.nan)
+        starts, ends = self._span(field)
+        result = np.zeros(len(self))
+        odd = np.ones(len(self), bool)
+        if len(self) >= _FEW:
+            length = ends - starts
+            result, odd = decimals(
+                [self._word(starts, length, number)
+                 for number in range(-(-min(int(length.max()), MAX_LENGTH) // WORD))], length)
+        for row in np.flatnonzero(odd).tolist():
+            cell = self._text[starts[row]:ends[row]]
+            try:
+                result[row] = _float(cell)
+            except ValueError as error:
+                self._fault(row, str(error))
         return result
 
-    def floats(self, column: int) -> np.ndarray:
-        """Numbers as C++ and %g print them; NaN for the vendor's words for nothing."""
-        starts, ends = self._span(column)
-        if not self._rows:
-            return np.zeros(0, np.float64)
-        length = ends - starts
-        words = [self._word(starts, length, number)
-                 for number in range(min(_WORDS, -(-int(length.max()) // _WORD)))]
-        result, odd = _decimals(words, length)
-        for row in np.flatnonzero(odd):
-            text = self._text(starts[row], ends[row])
-            if text in _MISSING:
-                result[row] = np.nan
-            elif b"_" in text or len(text) > 64:
-                raise ValueError("no number")
-            else:
-                result[row] = float(text)
-        return result
+    def texts(self, field: str, default: str = "-") -> List[str]:
+        """The cells of a column as they are; `default` where the header has no such column."""
+        if field not in self._place:
+            return [default] * len(self)
+        starts, ends = self._span(field)
+        spans = zip(starts.tolist(), ends.tolist())
+        if self._text.isascii():
+            text = self._text.decode("ascii")
+            return [text[start:end] for start, end in spans]
+        return [_str(self._text[start:end]) for start, end in spans]
+
+    def shapes(self) -> np.ndarray:
+        """object: a tuple of dimensions, () for a scalar, None where none is given."""
+        column = np.empty(len(self), object)
+        if "shape" not in self._place:
+            return column
+        known: Dict[str, Optional[Tuple[int, ...]]] = {}
+        for row, text in enumerate(self.texts("shape")):
+            if text not in known:
+                try:
+                    known[text] = parse_shape(text)
+                except ValueError as error:
+                    self._fault(row, str(error))
+                    continue
+            column[row] = known[text]
+        return column
 
 
-_EIGHT = np.uint64(8)
-_BYTE = np.uint64(255)
-_INPUT_WORD = np.uint64(int.from_bytes(b"Input", "little"))
-_OUTPUT_WORD = np.uint64(int.from_bytes(b"Output", "little"))
+def rows_in(body: bytes) -> List[bytes]:
+    """The lines of a text that are rows: neither empty nor a repeated header."""
+    lines = [line[:-1] if line[-1:] == b"\r" else line for line in body.split(b"\n")]
+    return [line for line in lines if line and not line.startswith(HEADER_START)]
 
 
-def _decimals(words: List[np.ndarray], length: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-    """Values of [-]digits[.digits][e(+|-)digits], all rows at once; and which rows are
-    of another form (their values are to be ignored)."""
-    rows = len(length)
-    odd = (length == 0) | (length > _WORD * _WORDS)
-    if not words:
-        return np.zeros(rows), odd
-    negative = (words[0] & _BYTE) == _MINUS
-    mantissa = np.zeros(rows, np.int64)
-    digits = np.zeros(rows, np.int8)
-    fraction = np.zeros(rows, np.int8)
-    exponent = np.zeros(rows, np.int16)
-    exponent_digits = np.zeros(rows, np.int8)
-    down = np.zeros(rows, bool)
-    dotted = np.zeros(rows, bool)
-    powered = np.zeros(rows, bool)
-    signed = np.zeros(rows, bool)
-    any_power = False
-    for place in range(min(_WORD * len(words), int(length.max()))):
-        shift = np.uint64(8 * (place % _WORD))
-        byte = ((words[place // _WORD] >> shift) & _BYTE).astype(np.uint8)
-        digit = byte - np.uint8(_DIGIT_0)
-        is_digit = digit <= 9
-        front = is_digit & ~powered if any_power else is_digit
-        mantissa = np.where(front, mantissa * 10 + digit, mantissa)
-        digits += front
-        fraction += front & dotted
-        other = (byte != 0) & ~is_digit
-        if place == 0:
-            odd |= other & ~negative
-            continue
-        if any_power:
-            back = is_digit & powered
-            exponent = np.where(back, exponent * 10 + digit, exponent)
-            exponent_digits += back
-        if not other.any():
-            continue
-        dot = other & (byte == _DOT) & ~dotted & ~powered
-        e = other & (byte == _E) & ~powered & (digits > 0)
-        sign = other & ((byte == _PLUS) | (byte == _MINUS)) & powered & ~signed \
-            & (exponent_digits == 0)
-        down |= sign & (byte == _MINUS)
-        dotted |= dot
-        powered |= e
-        signed |= sign
-        odd |= other & ~(dot | e | sign)
-        any_power = any_power or bool(e.any())
-    odd |= (digits == 0) | (digits > _EXACT_DIGITS) | (powered & (exponent_digits == 0))
-    odd |= exponent_digits > 3
-    scale = np.where(down, -exponent, exponent).astype(np.int64) - fraction
-    odd |= np.abs(scale) > _EXACT_POWER
-    scale = np.where(odd, 0, scale)
-    value = mantissa.astype(np.float64)
-    value = np.where(scale < 0, value / _POWERS[np.maximum(-scale, 0)],
-                     value * _POWERS[np.maximum(scale, 0)])
-    return np.where(negative, -value, value), odd
+def parse_shape(cell: str) -> Optional[Tuple[int, ...]]:
+    """Dimensions of a Shape cell.
+
+    Returns:
+      (4, 50) for "4x50", () for "-" or "" (a scalar), None for "NA" (more than 25
+      dimensions on the kernel path).
+
+    Raises:
+      ValueError: a dimension that is no whole number.
+    """
+    if cell in ("-", ""):
+        return ()
+    raw = cell.encode("utf-8", "surrogateescape")
+    if raw in MISSING:
+        return None
+    return tuple(_whole(dim) for dim in raw.split(b"x"))
 
 
-def _integer(text: bytes) -> int:
-    if text in _MISSING:
-        return -1
-    digits = text[1:] if text[:1] == b"-" else text
+def _separators(text: bytes) -> np.ndarray:
+    data = np.frombuffer(text, np.uint8)
+    return np.flatnonzero((data == _COMMA) | (data == _NEWLINE))
+
+
+def _cell_ends(text: bytes, width: int) -> Optional[np.ndarray]:
+    """(rows, width): position behind each cell; None where a row has not `width` cells."""
+    separators = _separators(text)
+    if len(separators) % width:
+        return None
+    ends = separators.reshape(-1, width)
+    kinds = np.frombuffer(text, np.uint8)[ends]
+    if (kinds[:, :-1] == _COMMA).all() and (kinds[:, -1] == _NEWLINE).all():
+        return ends
+    return None
+
+
+def _str(cell: bytes) -> str:
+    return cell.decode("utf-8", "backslashreplace")
+
+
+def _integer(cell: bytes) -> int:
+    return -1 if cell in MISSING else _whole(cell)
+
+
+def _whole(cell: bytes) -> int:
+    digits = cell[1:] if cell[:1] == b"-" else cell
     if not digits.isdigit() or len(digits) > 20:
-        raise ValueError("no whole number")
-    return max(-(1 << 63) + 1, min(int(text), (1 << 63) - 1))
+        raise ValueError("%.40r is no whole number" % _str(cell))
+    return max(-_MAX_INT, min(int(cell), _MAX_INT))
 
 
-_NUMBERS: Dict[bytes, int] = {}
+def _float(cell: bytes) -> float:
+    if cell in MISSING:
+        return float("nan")
+    try:
+        if b"_" not in cell and len(cell) <= _FLOAT_LENGTH:
+            return float(cell)
+    except ValueError:
+        pass
+    raise ValueError("%.40r is no number" % _str(cell))
 
 
-def _number_of(name: bytes) -> int:
-    number = _NUMBERS.get(name)
-    if number is None:
-        number = dtype_number(name.decode("utf-8", "replace")) or 0
-        if len(_NUMBERS) < 1000:
-            _NUMBERS[name] = number
-    return number
+_DTYPE_CODES: Dict[bytes, int] = {}
+
+
+def _dtype_code(name: bytes) -> int:
+    code = _DTYPE_CODES.get(name)
+    if code is None:
+        code = dtype_number(_str(name)) or 0
+        if code > 0x7FFF:
+            code = 0  # DT_<number> of a type that nobody has
+        if len(_DTYPE_CODES) < 1000:
+            _DTYPE_CODES[name] = code
+    return code

@@ -9,14 +9,16 @@ name only.
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+import stat
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.stats.compute_stats import Statistics, compute_stats
+from keras_npu_dump.formats.stats.csv_columns import CsvRows, rows_in
+from keras_npu_dump.formats.tensor.header import Path
 from keras_npu_dump.formats.tensor.tensor_writer import as_value, payload, write_parts
 
 HEADER = ("Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,"
@@ -28,6 +30,8 @@ HEADER = ("Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,"
 # the file gives none; count, nan, neg_inf, pos_inf: -1 where it gives none.
 STATS_FIELDS = ("io", "index", "data_size", "data_type", "format", "shape",
                 "max", "min", "avg", "count", "nan", "neg_inf", "pos_inf")
+_FLOATS = ("max", "min", "avg")
+_COUNTS = ("count", "nan", "neg_inf", "pos_inf")
 STATS_DTYPE = np.dtype([
     ("io", object), ("index", np.int32), ("data_size", np.int64),
     ("data_type", object), ("format", object), ("shape", object),
@@ -41,25 +45,44 @@ _COLUMNS = {
     "Max Value": "max", "Min Value": "min", "Avg Value": "avg",
     "Count": "count", "Nan Count": "nan", "Negative Inf Count": "neg_inf",
     "Positive Inf Count": "pos_inf"}
-_STANDARD = [_COLUMNS[name] for name in HEADER.split(",")]
+_STANDARD: Sequence[Optional[str]] = STATS_FIELDS
 _REQUIRED = ("io", "index")
-_MISSING = frozenset(("", "-", "NA", "N/A"))
-_TEXTS = frozenset(("io", "data_type", "format"))
-_FLOATS = frozenset(("max", "min", "avg"))
+_HEADER_LINE = (HEADER + "\n").encode("ascii")
 
 # A file has a row per tensor of one operator; more than this is another file.
 MAX_BYTES = 64 << 20
-_MAX_INT = (1 << 63) - 1
 
-# Types whose statistics the CPU path computes.
-CPU_TYPES = frozenset((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
-KERNEL_TYPES = CPU_TYPES | frozenset((27,))
+# OutputDataType codes whose statistics the CPU path computes: the numbers of
+# DT_FLOAT to DT_DOUBLE; the kernel path has bfloat16 as well.
+CPU_TYPES = frozenset(range(dtypes.DT_FLOAT, dtypes.DT_DOUBLE + 1))
+KERNEL_TYPES = CPU_TYPES | frozenset((dtypes.DT_BF16,))
+# What the CPU path has names for; it writes "-" for the rest.
 _CPU_NAMES = frozenset(range(26))
 _CPU_FORMATS = frozenset(range(41))
+_KERNEL_MAX_DIMS = 25  # with more, the kernel path's Shape is NA
+
+Columns = Dict[str, np.ndarray]
+
+
+class Parsed(NamedTuple):
+    """Rows of several statistics files, files in the order given, rows in theirs.
+
+    Attributes:
+      columns: by name, one value a row.
+      file_of: int64, per row the position of its file.
+      problems: (position, error) of each file that cannot be read; it has no rows.
+    """
+    columns: Columns
+    file_of: np.ndarray
+    problems: List[Tuple[int, FormatError]]
 
 
 def read_stats(path: Path, dir_fd: Optional[int] = None) -> np.ndarray:
     """Rows of one statistics file.
+
+    Args:
+      path: the file; relative to `dir_fd` if that is given.
+      dir_fd: descriptor of an open folder.
 
     Returns:
       1-D array of STATS_DTYPE, one row per tensor. Integer extremes beyond
@@ -67,135 +90,192 @@ def read_stats(path: Path, dir_fd: Optional[int] = None) -> np.ndarray:
       the file, which the kernel path can leave, is skipped.
 
     Raises:
-      FormatError: no header, a cell that is neither number nor one of the
-        vendor's words for nothing, a row cut off.
+      FormatError: no file but a folder, no header, a cell that is neither
+        number nor one of the vendor's words for nothing, a row cut off.
       OSError: the file cannot be opened or read.
     """
-    return parse_stats(read_bytes(path, dir_fd), path)
-
-
-def read_bytes(path: Path, dir_fd: Optional[int] = None) -> bytes:
-    """The text of a statistics file.
-
-    Raises:
-      FormatError: more than MAX_BYTES, or no regular file.
-      OSError: the file cannot be opened or read.
-    """
-    fd, size = open_regular(path, dir_fd)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
     try:
-        if size > MAX_BYTES:
-            raise FormatError(path, "%d bytes are too many for one operator's "
-                              "statistics" % size, 0)
-        return _read_all(fd, size)
+        data = read_text(fd, path)
     finally:
         os.close(fd)
+    return parse_stats(data, path)
 
 
-def _read_all(fd: int, size: int) -> bytes:
-    data = os.read(fd, size + 1)
-    while True:
-        more = b"" if len(data) > size else os.read(fd, 1 << 16)
-        if not more:
-            return data
-        data += more
-        if len(data) > MAX_BYTES:
-            return data
+def read_text(fd: int, path: Path, start: bytes = b"") -> bytes:
+    """The whole text of an open statistics file.
+
+    Args:
+      fd: descriptor, behind the bytes `start` that were read already.
+      path: of the file, for errors.
+
+    Raises:
+      FormatError: a folder, or more than MAX_BYTES.
+      OSError: it cannot be read.
+    """
+    info = os.fstat(fd)
+    if stat.S_ISDIR(info.st_mode):
+        raise FormatError(path, "expected a file of statistics, found a folder")
+    parts = [start]
+    size = max(info.st_size, len(start))
+    while size <= MAX_BYTES:
+        part = os.read(fd, max(1 << 16, info.st_size - len(start) + 1))
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size = max(size, sum(map(len, parts)))
+    raise FormatError(path, "%d bytes are too many for one operator's statistics" % size, 0)
 
 
 def parse_stats(data: bytes, path: Path = "<bytes>") -> np.ndarray:
-    """`read_stats` of bytes that are already in memory."""
-    if not data:
-        raise FormatError(path, "the file is empty", 0)
-    text = data.decode("utf-8", "backslashreplace")
-    lines = text.split("\n")
-    first = lines[0].rstrip("\r")
-    if first == HEADER:
-        columns: Sequence[Optional[str]] = _STANDARD
-    else:
-        columns = _columns(first, path)
-    rows = []
-    offset = 0
-    for number, line in enumerate(lines):
-        if line and line[-1] == "\r":
-            line = line[:-1]
-        if number and line and not line.startswith("Input/Output"):
-            try:
-                rows.append(_row(line, columns))
-            except ValueError as error:
-                raise FormatError(path, "line %d: %s" % (number + 1, error),
-                                  offset) from None
-        offset += len(line) + 1
-    result = np.empty(len(rows), dtype=STATS_DTYPE)
-    for number, row in enumerate(rows):
-        result[number] = row
-    return result
+    """`read_stats` of a text that is in memory already.
+
+    Args:
+      data: the whole text of a file.
+      path: of the file, for errors.
+
+    Raises:
+      FormatError: as `read_stats`.
+    """
+    parsed = parse_texts([data], lambda position: path, all_columns)
+    for _, error in parsed.problems:
+        raise error
+    return rows_of(parsed.columns)
 
 
-def _columns(line: str, path: Path) -> List[Optional[str]]:
-    columns = [_COLUMNS.get(name.strip()) for name in line.split(",")]
-    known = [name for name in columns if name]
-    if any(name not in known for name in _REQUIRED) \
-            or len(set(known)) != len(known):
-        raise FormatError(path, "the first line is not the header of a "
-                          "statistics file: %.80r" % line, 0)
+def all_columns(rows: CsvRows) -> Columns:
+    """Every column of STATS_DTYPE. Lists of texts and tuples become object arrays."""
+    rows.outputs()  # faults where the text is another
+    columns: Columns = {
+        "io": _objects(rows.texts("io")), "index": rows.integers("index"),
+        "data_size": rows.integers("data_size"),
+        "data_type": _objects(rows.texts("data_type")),
+        "format": _objects(rows.texts("format")), "shape": rows.shapes()}
+    for name in _FLOATS:
+        columns[name] = rows.floats(name)
+    for name in _COUNTS:
+        columns[name] = rows.integers(name)
     return columns
 
 
-def _row(line: str, columns: Sequence[Optional[str]]) -> Tuple[Any, ...]:
-    cells = line.split(",")
-    if len(cells) != len(columns):
-        # A failed row of a selected layout lacks its Count cell, and only
-        # that (adx_dump_record.cpp).
-        if len(cells) == len(columns) - 1 and "count" in columns \
-                and "NA" in cells:
-            cells.insert(list(columns).index("count"), "NA")
-        else:
-            raise ValueError("expected %d cells, found %d"
-                             % (len(columns), len(cells)))
-    row: Dict[str, Any] = {}
-    for name, cell in zip(columns, cells):
-        if name is None:
+def numeric_columns(rows: CsvRows) -> Columns:
+    """Columns of numbers alone, which is quicker: size, format and shape are not looked at.
+
+    Returns:
+      output: bool, True for outputs. index: int64, position among the inputs or
+      outputs. dtype: int16, OutputDataType code, 0 unknown. max, min, avg: float64,
+      NaN where the file gives none. count, nan, neg_inf, pos_inf: int64, -1 where
+      it gives none.
+    """
+    columns: Columns = {"output": rows.outputs(), "index": rows.integers("index"),
+                        "dtype": rows.dtypes()}
+    for name in _FLOATS:
+        columns[name] = rows.floats(name)
+    for name in _COUNTS:
+        columns[name] = rows.integers(name)
+    return columns
+
+
+def rows_of(columns: Columns) -> np.ndarray:
+    """1-D array of STATS_DTYPE from the columns of `all_columns`."""
+    rows = np.empty(len(columns["index"]), STATS_DTYPE)
+    for name in STATS_FIELDS:
+        rows[name] = columns[name]
+    return rows
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray:
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def parse_texts(texts: Sequence[bytes], path_of: Callable[[int], Path],
+                read: Callable[[CsvRows], Columns]) -> Parsed:
+    """Rows of many statistics files; those with the same header all at once.
+
+    Args:
+      texts: per file its whole text.
+      path_of: position in `texts` -> path of the file, for errors.
+      read: `all_columns` or `numeric_columns`.
+
+    Returns:
+      Parsed; a file in which anything is wrong is a problem that names the
+      line and its position in bytes, and does no harm to the others.
+    """
+    alike: Dict[bytes, List[int]] = {}
+    problems: List[Tuple[int, FormatError]] = []
+    for position, text in enumerate(texts):
+        if not text:
+            problems.append((position, FormatError(path_of(position), "the file is empty", 0)))
             continue
-        if name in _TEXTS:
-            row[name] = cell
-        elif name in _FLOATS:
-            row[name] = np.nan if cell in _MISSING else _float(cell)
-        elif name == "shape":
-            row[name] = parse_shape(cell)
-        else:
-            row[name] = -1 if cell in _MISSING else _int(cell)
-    if row["io"] not in ("Input", "Output"):
-        raise ValueError("expected Input or Output, found %.40r" % row["io"])
-    return tuple(row.get(name, _DEFAULTS[name]) for name in _STANDARD)
+        header = _HEADER_LINE if text.startswith(_HEADER_LINE) else text.partition(b"\n")[0]
+        alike.setdefault(header, []).append(position)
+    columns: List[Columns] = []
+    file_of: List[np.ndarray] = []
+    for header, positions in alike.items():
+        fields = _fields(header)
+        if isinstance(fields, str):
+            problems.extend((position, FormatError(path_of(position), fields, 0))
+                            for position in positions)
+            continue
+        start = len(header) + (header[-1:] != b"\n")
+        rows = CsvRows([texts[position][start:] for position in positions], fields)
+        found = read(rows)
+        owners = np.array(positions, np.int64)[rows.file_of]
+        if rows.faults:
+            wrong = _first_faults(rows, owners)
+            problems.extend((position, _fault(texts[position], path_of(position), row, reason))
+                            for position, (row, reason) in wrong.items())
+            keep = ~np.isin(owners, list(wrong))
+            found = {name: column[keep] for name, column in found.items()}
+            owners = owners[keep]
+        columns.append(found)
+        file_of.append(owners)
+    problems.sort(key=lambda problem: problem[0])
+    if not columns:
+        columns, file_of = [read(CsvRows([], _STANDARD))], [np.zeros(0, np.int64)]
+    if len(columns) == 1:
+        return Parsed(columns[0], file_of[0], problems)
+    owner = np.concatenate(file_of)
+    order = np.argsort(owner, kind="stable")
+    return Parsed({name: np.concatenate([part[name] for part in columns])[order]
+                   for name in columns[0]}, owner[order], problems)
 
 
-_DEFAULTS: Dict[str, Any] = {
-    "io": "", "index": -1, "data_size": -1, "data_type": "-", "format": "-",
-    "shape": None, "max": np.nan, "min": np.nan, "avg": np.nan, "count": -1,
-    "nan": -1, "neg_inf": -1, "pos_inf": -1}
+def _fields(header: bytes) -> Union[str, Sequence[Optional[str]]]:
+    """Per cell the name of its column, None for one not known; or what is wrong."""
+    if header == _HEADER_LINE:
+        return _STANDARD
+    line = header.rstrip(b"\r").decode("utf-8", "backslashreplace")
+    fields = [_COLUMNS.get(name.strip()) for name in line.split(",")]
+    known = [name for name in fields if name]
+    if any(name not in known for name in _REQUIRED) or len(set(known)) != len(known):
+        return "the first line is not the header of a statistics file: %.80r" % line
+    return fields
 
 
-def _float(cell: str) -> float:
-    if "_" in cell or len(cell) > 64:
-        raise ValueError("%.40r is no number" % cell)
-    return float(cell)
+def _first_faults(rows: CsvRows, owners: np.ndarray) -> Dict[int, Tuple[int, str]]:
+    """{position of a file: (number of its first faulty row, what is wrong)}."""
+    wrong: Dict[int, Tuple[int, str]] = {}
+    for row in sorted(rows.faults):
+        position = int(owners[row])
+        if position not in wrong:
+            first = int(np.searchsorted(owners, position))
+            wrong[position] = (row - first, rows.faults[row])
+    return wrong
 
 
-def _int(cell: str) -> int:
-    digits = cell[1:] if cell[:1] == "-" else cell
-    if not digits.isdigit() or not digits.isascii() or len(digits) > 20:
-        raise ValueError("%.40r is no whole number" % cell)
-    value = int(cell)
-    return max(-_MAX_INT, min(value, _MAX_INT))
-
-
-def parse_shape(cell: str) -> Optional[Tuple[int, ...]]:
-    """Shape cell: "4x50" is (4, 50), "-" a scalar, "NA" None."""
-    if cell == "-" or cell == "":
-        return ()
-    if cell in _MISSING:
-        return None
-    return tuple(_int(dim) for dim in cell.split("x"))
+def _fault(text: bytes, path: Path, row: int, reason: str) -> FormatError:
+    """The error for the row of that number in a file."""
+    offset = 0
+    for number, line in enumerate(text.split(b"\n")):
+        if number and rows_in(line):
+            if not row:
+                return FormatError(path, "line %d: %s" % (number + 1, reason), offset)
+            row -= 1
+        offset += len(line) + 1
+    return FormatError(path, reason)
 
 
 def write_stats(path: Path, inputs: Sequence[Any] = (),
@@ -249,11 +329,11 @@ def _kernel_row(value: Any) -> str:
     count = 1
     for dim in shape:
         count *= dim
-    cells = [str(size), name, layout, text if len(shape) <= 25 else "NA"]
+    cells = [str(size), name, layout, text if len(shape) <= _KERNEL_MAX_DIMS else "NA"]
     if value.data is None or number not in KERNEL_TYPES:
         return ",".join(cells + ["NA", "NA", "NA", str(count)] + ["NA"] * 3)
     stats = _statistics(data, number)
-    values = stat_cells(stats, kernel=True, keep_int=number == 8)
+    values = stat_cells(stats, kernel=True, keep_int=number == dtypes.DT_INT64)
     values[3] = str(count)
     return ",".join(cells + values)
 

@@ -1,15 +1,14 @@
 """Statistics of a whole folder at once, read or computed.
 
 A dump of one step is thousands of files of two or three tensors. One by one,
-the time goes into Python's overhead per row. Here csv files of the standard
-form are joined, split once and converted column by column
-(`read_folder_stats`), and tensor dumps are read once and reduced without
-anything in between (`compute_folder_stats`). Both give the same table.
+the time goes into Python's overhead per row. Here the csv files of a folder are
+parsed together (`read_folder_stats`), and tensor dumps are read once and reduced
+without anything in between (`compute_folder_stats`). Both give the same table.
 """
 from __future__ import annotations
 
 import os
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -17,33 +16,36 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import open_regular
 from keras_npu_dump.formats.dtypes import dtype_name, format_name, numpy_dtype
 from keras_npu_dump.formats.stats.compute_stats import compute_stats, stats_of_blocks
+from keras_npu_dump.formats.stats.csv_columns import CsvRows
 from keras_npu_dump.formats.stats.stats_file import (
-    HEADER,
     STATS_DTYPE,
     STATS_FIELDS,
-    parse_shape,
-    parse_stats,
-    read_stats,
+    Columns,
+    Parsed,
+    all_columns,
+    numeric_columns,
+    parse_texts,
+    read_text,
+    rows_of,
 )
 from keras_npu_dump.formats.tensor.decode import decode, is_decoded, value_dtype
 from keras_npu_dump.formats.tensor.header import Path, header_of, parse_header
 from keras_npu_dump.formats.tensor.tensor_data import blocks_of
 
-_HEADER = (HEADER + "\n").encode("ascii")
 _FIRST_READ = 1 << 14
-_COLUMNS = 13
 # Larger dump files are not read whole; smaller ones all into one buffer: a
 # fresh one for each file makes the allocator give memory back and take it
 # again, which costs as much as the read.
 _WHOLE = 1 << 18
 _NO_STATISTICS = (float("nan"),) * 3 + (-1,) * 4
-_MISSING = {"": "nan", "NA": "nan", "-": "nan"}
 
 
 class FolderStats(NamedTuple):
-    """Attributes:
-      rows: array of STATS_DTYPE, files in the order given, rows in theirs.
-      file_of: per row the position of its file in the list.
+    """Statistics of many files.
+
+    Attributes:
+      rows: 1-D array of STATS_DTYPE, files in the order given, rows in theirs.
+      file_of: int64, per row the position of its file in the list.
       problems: (position of the file, error) of files that cannot be read.
     """
     rows: np.ndarray
@@ -58,15 +60,37 @@ def read_folder_stats(folder: Path, file_names: Sequence[str]) -> FolderStats:
       folder: the step folder.
       file_names: as on disk, e.g. of `tree.list_files` with kind "stats".
 
+    Returns:
+      FolderStats; a file that cannot be read, or is none, is a problem in it.
+
     Raises:
-      OSError: the folder cannot be opened. A file that cannot be read, or is
-        none, is a problem in the result.
+      OSError: the folder cannot be opened.
     """
+    parsed = _parse_folder(folder, file_names, all_columns)
+    return FolderStats(rows_of(parsed.columns), parsed.file_of, parsed.problems)
+
+
+def read_folder_columns(folder: Path, file_names: Sequence[str]) -> Parsed:
+    """The numbers alone of many statistics files of one folder.
+
+    Args:
+      folder, file_names: as for `read_folder_stats`.
+
+    Returns:
+      Parsed with the columns of `stats_file.numeric_columns`; a file that cannot
+      be read, or is none, is a problem in it.
+
+    Raises:
+      OSError: the folder cannot be opened.
+    """
+    return _parse_folder(folder, file_names, numeric_columns)
+
+
+def _parse_folder(folder: Path, file_names: Sequence[str],
+                  read: Callable[[CsvRows], Columns]) -> Parsed:
     texts: List[bytes] = []
     owners: List[int] = []
-    odd: dict = {}
     problems: List[Tuple[int, FormatError]] = []
-    start = len(_HEADER)
     folder = os.fspath(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -74,46 +98,31 @@ def read_folder_stats(folder: Path, file_names: Sequence[str]) -> FolderStats:
             try:
                 file, _ = open_regular(name, fd)
                 try:
-                    data = os.read(file, _FIRST_READ)
+                    text = os.read(file, _FIRST_READ)
+                    if len(text) == _FIRST_READ:
+                        text = read_text(file, name, text)
                 finally:
                     os.close(file)
-                if data.startswith(_HEADER) and data.endswith(b"\n") \
-                        and len(data) < _FIRST_READ:
-                    texts.append(data[start:])
-                    owners.append(position)
-                else:
-                    odd[position] = read_stats(name, dir_fd=fd)
-            except FormatError as error:
-                problems.append((position, FormatError(
-                    os.path.join(folder, name), error.reason, error.offset)))
-            except OSError as error:
-                problems.append((position, FormatError(
-                    os.path.join(folder, name),
-                    error.strerror or str(error))))
+                texts.append(text)
+                owners.append(position)
+            except (FormatError, OSError) as error:
+                problems.append((position, _in_folder(error, folder, name)))
     finally:
         os.close(fd)
-    rows = _columns(texts)
-    if rows is None:
-        # Something in there is not standard: find it file by file.
-        for position, text in zip(owners, texts):
-            path = os.path.join(folder, file_names[position])
-            try:
-                odd[position] = parse_stats(_HEADER + text, path)
-            except FormatError as error:
-                problems.append((position, error))
-        texts, owners = [], []
-        rows = np.empty(0, STATS_DTYPE)
-    counts = [text.count(b"\n") for text in texts]
-    file_of = np.repeat(np.array(owners, np.int64), counts)
-    if odd:
-        extra = [odd[position] for position in sorted(odd)]
-        rows = np.concatenate([rows] + extra)
-        file_of = np.concatenate([file_of] + [
-            np.full(len(odd[position]), position) for position in sorted(odd)])
-        order = np.argsort(file_of, kind="stable")
-        rows, file_of = rows[order], file_of[order]
+    parsed = parse_texts(
+        texts, lambda number: os.path.join(folder, file_names[owners[number]]), read)
+    problems.extend((owners[number], error) for number, error in parsed.problems)
     problems.sort(key=lambda problem: problem[0])
-    return FolderStats(rows, file_of.astype(np.int64), problems)
+    file_of = np.array(owners, np.int64)[parsed.file_of]
+    return Parsed(parsed.columns, file_of, problems)
+
+
+def _in_folder(error: Union[FormatError, OSError], folder: str, name: str) -> FormatError:
+    """An error of one file of a folder, with the file's whole path."""
+    path = os.path.join(folder, name)
+    if isinstance(error, FormatError):
+        return FormatError(path, error.reason, error.offset)
+    return FormatError(path, error.strerror or str(error))
 
 
 def compute_folder_stats(folder: Path,
@@ -148,15 +157,9 @@ def compute_folder_stats(folder: Path,
                     _add_file(table, file, size, name, memory)
                 finally:
                     os.close(file)
-            except FormatError as error:
+            except (FormatError, OSError) as error:
                 del table[before:]
-                problems.append((position, FormatError(
-                    os.path.join(folder, name), error.reason, error.offset)))
-            except OSError as error:
-                del table[before:]
-                problems.append((position, FormatError(
-                    os.path.join(folder, name),
-                    error.strerror or str(error))))
+                problems.append((position, _in_folder(error, folder, name)))
             file_of += [position] * (len(table) - before)
     finally:
         os.close(fd)
@@ -223,62 +226,3 @@ def _type(number: int) -> Tuple[str, Optional[np.dtype], bool]:
         _TYPES.clear()
     return (dtype_name(number), numpy_dtype(number),
             is_decoded(number) and value_dtype(number).kind != "c")
-
-
-def _columns(texts: List[bytes]) -> Optional[np.ndarray]:
-    """Rows of bodies in the standard form; None if one is not."""
-    try:
-        joined = b"".join(texts).decode("ascii")
-    except UnicodeDecodeError:
-        return None
-    if "\r" in joined:
-        return None
-    cells = joined.replace("\n", ",").split(",")
-    del cells[-1]
-    count = len(cells) // _COLUMNS
-    if len(cells) != count * _COLUMNS \
-            or not set(cells[0::_COLUMNS]) <= {"Input", "Output"} \
-            or joined.count("\n") != count:
-        return None
-    rows = np.empty(count, STATS_DTYPE)
-    shapes = {}
-    try:
-        for number, field in enumerate(STATS_FIELDS):
-            column = cells[number::_COLUMNS]
-            if field in ("io", "data_type", "format"):
-                rows[field] = column
-            elif field == "shape":
-                for text in set(column):
-                    shapes[text] = parse_shape(text)
-                target = rows[field]
-                for row, text in enumerate(column):
-                    target[row] = shapes[text]
-            elif field in ("max", "min", "avg"):
-                rows[field] = _floats(column)
-            else:
-                rows[field] = _ints(column)
-    except (ValueError, OverflowError):
-        return None
-    return rows
-
-
-def _floats(column: List[str]) -> List[float]:
-    if "_" in "".join(column):
-        raise ValueError("no number")
-    try:
-        return list(map(float, column))
-    except ValueError:
-        get = _MISSING.get
-        return [float(get(cell, cell)) for cell in column]
-
-
-def _ints(column: List[str]) -> List[int]:
-    if "".join(column).isdigit():
-        try:
-            return list(map(int, column))
-        except ValueError:
-            pass  # an empty cell among them
-    if any(cell.strip("0123456789") not in ("", "-", "NA")
-           for cell in column):
-        raise ValueError("no whole number")
-    return [-1 if cell in _MISSING else int(cell) for cell in column]

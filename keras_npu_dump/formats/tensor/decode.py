@@ -13,14 +13,15 @@ from typing import Dict, Union
 import numpy as np
 
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.dtypes import (
+    DT_BF16,
+    DT_FLOAT8_E4M3FN,
+    DT_FLOAT8_E5M2,
+    DT_HIFLOAT8,
+    DT_UINT1,
+)
 
 Buffer = Union[bytes, bytearray, memoryview, np.ndarray]
-
-DT_BF16 = 27
-DT_UINT1 = 29
-DT_HIFLOAT8 = 33
-DT_FLOAT8_E5M2 = 34
-DT_FLOAT8_E4M3FN = 35
 
 _TABLES: Dict[int, np.ndarray] = {}
 

@@ -3,7 +3,10 @@
 Everything here is a mistake of input or surroundings, told in one message:
 what was expected, what was received, what to do. A bug is never one of these.
 """
-from typing import Any, Iterable, Optional, Tuple
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Optional, Tuple, Union
 
 
 class DumpError(Exception):
@@ -69,7 +72,8 @@ class FormatError(DumpError, ValueError):
       offset: position in bytes where reading ended, or None.
     """
 
-    def __init__(self, path: Any, reason: str, offset: Optional[int] = None) -> None:
+    def __init__(self, path: Union[str, os.PathLike[str]], reason: str,
+                 offset: Optional[int] = None) -> None:
         self.path = str(path)
         self.reason = reason
         self.offset = offset

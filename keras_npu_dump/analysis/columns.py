@@ -11,12 +11,10 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from keras_npu_dump.analysis import row_keys
 from keras_npu_dump.analysis.file_operators import FileNames
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.stats import stats_folder
-
-_OP_SHIFT, _ROUND_SHIFT, _OUTPUT = 40, 20, 1 << 19
-_MAX_ROUND = (1 << 20) - 1
 
 
 @dataclasses.dataclass
@@ -44,24 +42,24 @@ class Columns:
 
     @property
     def op(self) -> np.ndarray:
-        return self.key >> _OP_SHIFT
+        return row_keys.op_of(self.key)
 
     @property
     def round(self) -> np.ndarray:
-        return (self.key >> _ROUND_SHIFT) & _MAX_ROUND
+        return row_keys.turn_of(self.key)
 
     @property
     def output(self) -> np.ndarray:
-        return (self.key & _OUTPUT) != 0
+        return row_keys.is_output(self.key)
 
     @property
     def index(self) -> np.ndarray:
-        return self.key & (_OUTPUT - 1)
+        return row_keys.index_of(self.key)
 
     def rows_of(self, position: int) -> slice:
         """The rows of one operator."""
         start, end = np.searchsorted(
-            self.key, [position << _OP_SHIFT, (position + 1) << _OP_SHIFT])
+            self.key, [row_keys.first_key(position), row_keys.first_key(position + 1)])
         return slice(int(start), int(end))
 
 
@@ -74,13 +72,6 @@ def distinct(ordered: np.ndarray) -> List[int]:
 
 
 NUMERIC = ("max", "min", "avg", "count", "nan", "neg_inf", "pos_inf", "dtype")
-
-
-def make_key(op: np.ndarray, turn: np.ndarray, output: np.ndarray,
-             index: np.ndarray) -> np.ndarray:
-    """int64 keys of Columns."""
-    return ((op.astype(np.int64) << _OP_SHIFT) | (turn.astype(np.int64) << _ROUND_SHIFT)
-            | np.where(output, _OUTPUT, 0) | np.minimum(index, _OUTPUT - 1))
 
 
 @dataclasses.dataclass
@@ -153,7 +144,7 @@ def _sorted(parts: List[Tensors], ops: np.ndarray, times: Sequence[int],
     index = np.concatenate([part.index for part in parts])
     values = {name: np.concatenate([part.values[name] for part in parts]) for name in NUMERIC}
     turns = turns_of(ops, times, file, output)
-    key = make_key(ops[file], turns[file], output, index)
+    key = row_keys.make_key(ops[file], turns[file], output, index)
     if np.any(key[1:] <= key[:-1]):
         order = np.argsort(key, kind="stable")
         key = key[order]
@@ -195,7 +186,7 @@ def turns_of(ops: np.ndarray, times: Sequence[int], file: np.ndarray,
             joins = (before is not None and has_input[before] and not has_output[before]
                      and has_output[number] and not has_input[number])
             turn += not joins
-            turns[number] = min(turn, _MAX_ROUND)
+            turns[number] = min(turn, row_keys.MAX_TURN)
             before = number
     return turns
 

@@ -140,7 +140,8 @@ class Writer:
     def _stream(self, file: tree.DumpFile, entry: Any) -> bool:
         """Copies a tensor in its own layout block by block."""
         count = entry.count
-        if count is None or entry.format_name in layouts.BLOCKED:
+        if count is None or entry.format_name in layouts.BLOCKED \
+                or not decode.can_hold(entry.shape):
             return False
         dtype = decode.value_dtype(entry.data_type)
         if decode.stored_bytes(entry.data_type, count) > entry.size:

@@ -22,7 +22,7 @@ MAX_BYTES = 100 << 20  # msaccucmp refuses more, too
 _MASK = (1 << 64) - 1
 
 
-def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
+def read_mapping(folder: Path, dir_fd: Optional[int] = None) -> Dict[str, str]:
     """{digits: long name} of a folder; empty if it has no mapping.csv.
 
     Lines of another form are skipped: other tools write theirs into the same
@@ -35,12 +35,12 @@ def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
     return dict(row for row in _rows(folder, dir_fd) if row is not None)
 
 
-def count_skipped(folder) -> int:
+def count_skipped(folder: Path) -> int:
     """How many lines of a folder's mapping.csv have another form, empty ones not counted."""
     return sum(row is None for row in _rows(folder, None))
 
 
-def _rows(folder, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
+def _rows(folder: Path, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
     """(digits, long name) of each line; None for one of another form."""
     path = os.path.join(os.fspath(folder), MAPPING)
     try:
@@ -70,7 +70,7 @@ def resolve(file_name: str, mapping: Dict[str, str]) -> str:
     return mapping.get(file_name, file_name)
 
 
-def create_dump_file(folder, file_name: str) -> str:
+def create_dump_file(folder: Path, file_name: str) -> str:
     """Creates an empty dump file of mode 0600 and returns its path.
 
     Where the name is too long for the file system the path is that of a file

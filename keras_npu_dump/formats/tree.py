@@ -19,6 +19,7 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import NotRegularError, kind_of
 from keras_npu_dump.formats import mapping as mapping_file
 from keras_npu_dump.formats import names
+from keras_npu_dump.formats.path_type import Path
 
 _TIME = re.compile(r"[0-9]{12,14}$")
 _PARTS = re.compile(r"([0-9]+)")
@@ -68,7 +69,7 @@ class DumpFile(NamedTuple):
     full_name: str
 
 
-def walk_steps(root) -> Iterator[StepFolder]:
+def walk_steps(root: Path) -> Iterator[StepFolder]:
     """Yields every folder below `root` (or `root` itself) with dump files.
 
     Siblings come in numeric order (9 before 10). Folders that hold none of
@@ -227,18 +228,20 @@ def _tail(parts: List[str]) -> List[str]:
 
 
 def _number(text: str) -> Optional[int]:
+    """A decimal of 63 bits, or None: GE's ids and counters are int64."""
     if text.isdigit() and text.isascii() and len(text) <= 20:
-        return int(text)
+        number = int(text)
+        return number if number < 1 << 63 else None
     return None
 
 
-def numeric_key(name: str) -> Tuple:
+def numeric_key(name: str) -> Tuple[Tuple[int, int, str], ...]:
     """Sort key that puts 9 before 10, also inside names."""
     return tuple((1, int(part), part) if index % 2 else (0, 0, part)
                  for index, part in enumerate(_PARTS.split(name)))
 
 
-def list_files(folder, problems: Optional[List[FormatError]] = None) -> List[DumpFile]:
+def list_files(folder: Path, problems: Optional[List[FormatError]] = None) -> List[DumpFile]:
     """The regular files of one folder, in the order of their names.
 
     What else lies there is left out: `problems`, where it is given, gets one error for

@@ -357,3 +357,16 @@ def test_a_failed_write_leaves_no_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         dump_file.write_file(tmp_path / "x", "op", [np.zeros(3)])
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("shape", [(0, 2 ** 40, 2 ** 40), (2 ** 62, 0), (0,) * 40, (1,) * 40])
+def test_a_shape_that_no_array_can_have_gives_flat_values(path, shape):
+    """The shape stays in the header for who wants to know; other tensors are read all the same."""
+    raw = np.float32(2).tobytes() if shape[0] else b""
+    dump_file.write_file(path, "op", [np.arange(3)],
+                         [dump_file.TensorValue(raw, 1, shape=shape)])
+    header, (first, second) = dump_file.read_file(path)
+    assert first.tolist() == [0, 1, 2]
+    assert second.tolist() == ([2.0] if raw else []) and second.ndim == 1
+    assert header.outputs[0].shape == shape
+    assert dump_file.read_array(path, header.outputs[0]).tolist() == second.tolist()

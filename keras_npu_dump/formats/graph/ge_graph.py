@@ -22,9 +22,13 @@ from typing import (
     Optional,
     Sequence,
     Tuple,
+    Type,
+    TypeVar,
 )
 
 from keras_npu_dump.errors import FormatError
+
+_T = TypeVar("_T")
 
 ORIGINAL_OP_NAMES = "_datadump_original_op_names"
 ORIGIN_NAME = "_datadump_origin_name"
@@ -37,7 +41,7 @@ class DataType(int):
     """A ge::DataType number in an attribute (`dt`), not an OutputDataType."""
 
 
-class AttrList(list):
+class AttrList(List[Any]):
     """A list attribute; `kind` is STRING, INT, FLOAT, BOOL, BYTES, ..."""
 
     def __init__(self, values: Iterable[Any] = (), kind: str = "NONE"):
@@ -151,10 +155,11 @@ class Desc:
             self.dtype, self.shape, self.layout, self.attrs, self.fields) == (
             other.dtype, other.shape, other.layout, other.attrs, other.fields)
 
-    __hash__ = None  # type: ignore
+    # Equal by contents that can change: no hash.
+    __hash__ = None  # type: ignore[assignment]  # typeshed wants a function
 
 
-def _if(value: Any, kind: type) -> Any:
+def _if(value: Any, kind: Type[_T]) -> Optional[_T]:
     return value if isinstance(value, kind) else None
 
 
@@ -261,15 +266,16 @@ class GraphOp:
 
     @property
     def id(self) -> int:
-        return self.fields.get("id", 0)
+        return _if(self.fields.get("id"), int) or 0
 
     @property
     def stream_id(self) -> int:
-        return self.fields.get("stream_id", 0)
+        return _if(self.fields.get("stream_id"), int) or 0
 
     @property
     def subgraph_names(self) -> List[str]:
-        return self.fields.get("subgraph_name", [])
+        names = _if(self.fields.get("subgraph_name"), list)
+        return [] if names is None else names
 
     @property
     def data_inputs(self) -> List[str]:
@@ -300,7 +306,8 @@ class GraphOp:
             other.name, other.type, other.inputs, other.input_descs,
             other.output_descs, other.attrs, other.fields)
 
-    __hash__ = None  # type: ignore
+    # Equal by contents that can change: no hash.
+    __hash__ = None  # type: ignore[assignment]  # typeshed wants a function
 
 
 def split_edge(edge: str) -> Tuple[str, int]:
@@ -353,7 +360,8 @@ class Graph:
             self.name, self.ops, self.attrs, self.inputs, self.outputs) == (
             other.name, other.ops, other.attrs, other.inputs, other.outputs)
 
-    __hash__ = None  # type: ignore
+    # Equal by contents that can change: no hash.
+    __hash__ = None  # type: ignore[assignment]  # typeshed wants a function
 
 
 def connect(ops: Sequence[GraphOp]) -> None:

@@ -18,7 +18,7 @@ from keras_npu_dump.formats.graph.ge_graph import (
     Other,
     TensorAttr,
 )
-from keras_npu_dump.formats.tensor.header import Path
+from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor.tensor_writer import write_parts
 
 # Plain fields of OpDef behind the attributes, in the order of their numbers,

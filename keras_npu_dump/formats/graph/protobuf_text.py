@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, List, Match, Optional, Tuple, Union
 
 # A parsed block: fields in order. A value is a Message for `{ }`, bytes for a
 # quoted text (unescaped), str for a bare word or number.
@@ -52,7 +52,7 @@ def unescape(data: bytes) -> bytes:
     return _ESCAPE.sub(_unescape_one, data)
 
 
-def _unescape_one(match) -> bytes:
+def _unescape_one(match: "Match[bytes]") -> bytes:
     octal, hexa, other = match.groups()
     if octal is not None:
         return bytes((int(octal, 8) & 0xFF,))
@@ -60,7 +60,8 @@ def _unescape_one(match) -> bytes:
         return bytes((int(hexa, 16),))
     if other is None:
         return b"\\"
-    return _SIMPLE.get(other, other)
+    plain: bytes = _SIMPLE.get(other, other)
+    return plain
 
 
 def to_str(data: bytes) -> str:
@@ -101,7 +102,8 @@ def float_text(value: float, single: bool = True) -> str:
 def to_single(value: float) -> float:
     """The float32 nearest to a value, as every attribute of GE is one."""
     try:
-        return struct.unpack("<f", struct.pack("<f", value))[0]
+        single: float = struct.unpack("<f", struct.pack("<f", value))[0]
+        return single
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
 

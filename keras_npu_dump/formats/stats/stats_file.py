@@ -16,9 +16,9 @@ import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.stats.compute_stats import Statistics, compute_stats
 from keras_npu_dump.formats.stats.csv_columns import CsvRows, rows_in
-from keras_npu_dump.formats.tensor.header import Path
 from keras_npu_dump.formats.tensor.tensor_writer import as_value, payload, write_parts
 
 HEADER = ("Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,"

@@ -8,13 +8,14 @@ without anything in between (`compute_folder_stats`). Both give the same table.
 from __future__ import annotations
 
 import os
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import open_regular
 from keras_npu_dump.formats.dtypes import dtype_name, format_name, numpy_dtype
+from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.stats.compute_stats import compute_stats, stats_of_blocks
 from keras_npu_dump.formats.stats.csv_columns import CsvRows
 from keras_npu_dump.formats.stats.stats_file import (
@@ -29,7 +30,7 @@ from keras_npu_dump.formats.stats.stats_file import (
     rows_of,
 )
 from keras_npu_dump.formats.tensor.decode import decode, is_decoded, value_dtype
-from keras_npu_dump.formats.tensor.header import Path, header_of, parse_header
+from keras_npu_dump.formats.tensor.header import header_of, parse_header
 from keras_npu_dump.formats.tensor.tensor_data import blocks_of
 
 _FIRST_READ = 1 << 14
@@ -142,7 +143,7 @@ def compute_folder_stats(folder: Path,
       OSError: the folder cannot be opened. A file that cannot be read, or is
         none, is a problem in the result.
     """
-    table: List[tuple] = []
+    table: List[Tuple[Any, ...]] = []
     file_of: List[int] = []
     problems: List[Tuple[int, FormatError]] = []
     memory = bytearray(_WHOLE)
@@ -174,7 +175,7 @@ def compute_folder_stats(folder: Path,
     return FolderStats(rows, np.array(file_of, np.int64), problems)
 
 
-def _add_file(table: List[tuple], fd: int, file_size: int, path: str,
+def _add_file(table: List[Tuple[Any, ...]], fd: int, file_size: int, path: str,
               memory: bytearray) -> None:
     size = os.readv(fd, [memory])
     # What an earlier file left behind `size` is never reached: a header and

@@ -8,7 +8,7 @@ types have no documented bit order in a dump and stay bytes.
 """
 from __future__ import annotations
 
-from typing import Dict, Union
+from typing import Dict, Sequence, Union
 
 import numpy as np
 
@@ -24,6 +24,31 @@ from keras_npu_dump.formats.dtypes import (
 Buffer = Union[bytes, bytearray, memoryview, np.ndarray]
 
 _TABLES: Dict[int, np.ndarray] = {}
+
+
+# Before numpy 2, and an index of 64 bits counts bytes.
+_MAX_DIMS = 32
+_MAX_BYTES = (1 << 63) - 1
+_WIDEST = 16  # bytes of a complex128
+
+
+def can_hold(shape: Sequence[int]) -> bool:
+    """Whether numpy can have an array of a shape, of any dtype.
+
+    Numpy counts without the dimensions that are 0: an empty array of shape
+    (0, 2**40, 2**40) is too big for it.
+
+    Args:
+      shape: dimensions; a negative one cannot be held.
+    """
+    if len(shape) > _MAX_DIMS:
+        return False
+    size = _WIDEST
+    for dim in shape:
+        if dim < 0:
+            return False
+        size *= dim or 1
+    return size <= _MAX_BYTES
 
 
 def is_decoded(data_type: int) -> bool:

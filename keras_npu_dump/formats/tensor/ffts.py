@@ -26,7 +26,7 @@ import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
-from keras_npu_dump.formats.tensor.header import Path
+from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor.message import DumpHeader
 from keras_npu_dump.formats.tensor.tensor_data import read_file
 

@@ -16,11 +16,13 @@ described in GE's `format_transfer_*.cc`.
 """
 from __future__ import annotations
 
+import math
 from typing import Dict, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.tensor import decode
 from keras_npu_dump.formats.tensor.message import TensorEntry
 
 CUBE = 16  # rows of a block, and C0 of 16-bit types
@@ -77,6 +79,8 @@ def convert(values: np.ndarray, source: str, target: str,
         shape = tuple(shape)
         if any(dim < 0 for dim in shape):
             raise LayoutError("unknown dimension in %s" % (shape,))
+        if not decode.can_hold(shape):
+            raise LayoutError("no array can have the shape %.200s" % (shape,))
     groups = max(1, groups)
     if source == "NC1HWC0":
         return _from_blocks_of_c(values, 5, target, shape)
@@ -168,7 +172,8 @@ def _ceil(value: int, step: int) -> int:
 
 
 def _permute(values: np.ndarray, source: str, target: str) -> np.ndarray:
-    return values.transpose([source.index(axis) for axis in target])
+    permuted: np.ndarray = values.transpose([source.index(axis) for axis in target])
+    return permuted
 
 
 def _reshape(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
@@ -212,7 +217,8 @@ def _cut(values: np.ndarray, shape: Tuple[int, ...], axis: int) -> np.ndarray:
                           % (shape, values.shape))
     index = [slice(None)] * values.ndim
     index[axis] = slice(0, shape[axis])
-    return values[tuple(index)]
+    cut: np.ndarray = values[tuple(index)]
+    return cut
 
 
 def _from_nz(values: np.ndarray,
@@ -237,7 +243,8 @@ def _from_nz(values: np.ndarray,
                           % (shape, values.shape))
     blocks = values.reshape(batch, c1, n1, n0, c0).transpose(0, 2, 3, 1, 4)
     matrix = blocks.reshape(batch, n1 * n0, c1 * c0)
-    return matrix[:, :rows, :columns].reshape(shape)
+    cut: np.ndarray = matrix[:, :rows, :columns].reshape(shape)
+    return cut
 
 
 def _from_fractal_z(values: np.ndarray, target: str,
@@ -279,7 +286,7 @@ def _grouping(c: int, n: int, groups: int, c0: int) -> _Groups:
 
 
 def _lcm(a: int, b: int) -> int:
-    return a * b // int(np.gcd(a, b))
+    return a * b // math.gcd(a, b)
 
 
 def to_fractal_z(filters: np.ndarray, groups: int = 1,
@@ -308,8 +315,9 @@ def to_fractal_z(filters: np.ndarray, groups: int = 1,
                place * n:(place + 1) * n] \
             = parts[:, :, :, group].transpose(2, 0, 1, 3)
     cut = padded.reshape(grid.blocks, grid.c1, c0, h, w, grid.n1, CUBE)
-    return cut.transpose(0, 1, 3, 4, 5, 6, 2).reshape(
+    blocked: np.ndarray = cut.transpose(0, 1, 3, 4, 5, 6, 2).reshape(
         grid.blocks * grid.c1 * h * w, grid.n1, CUBE, c0)
+    return blocked
 
 
 def _ungroup(values: np.ndarray, h: int, w: int, c: int, total: int,

@@ -127,7 +127,7 @@ class DumpHeader:
         return None
 
 
-def parse_message(buffer, pos: int, end: int) -> DumpHeader:
+def parse_message(buffer: wire.Buffer, pos: int, end: int) -> DumpHeader:
     """DumpData in buffer[pos:end]; offsets of data are not yet placed.
 
     Where a message carries data itself (legacy files), `offset` and `size`
@@ -195,7 +195,7 @@ _OUTPUT = (0x1A, 0x22, 0x2A, 0x30, 0x3A, 0x40, 0x48)
 _INPUT = (0x1A, -1, 0x22, 0x28, 0x32, 0x38, 0x40)
 
 
-def _tensor(buffer, pos: int, end: int, kind: str, index: int,
+def _tensor(buffer: wire.Buffer, pos: int, end: int, kind: str, index: int,
             tags: Tuple[int, ...]) -> TensorEntry:
     """OpOutput or OpInput of dump_data.proto."""
     # A dataclass keeps its defaults on the class: only what a file says is
@@ -261,7 +261,7 @@ def _tensor(buffer, pos: int, end: int, kind: str, index: int,
 _SHAPES: Dict[bytes, Tuple[int, ...]] = {}
 
 
-def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
+def _shape(buffer: wire.Buffer, pos: int, end: int) -> Tuple[int, ...]:
     known = None
     if end - pos < 64:
         known = bytes(buffer[pos:end])
@@ -284,7 +284,7 @@ def _shape(buffer, pos: int, end: int) -> Tuple[int, ...]:
     return shape
 
 
-def _original_op(buffer, pos: int, end: int) -> OriginalOp:
+def _original_op(buffer: wire.Buffer, pos: int, end: int) -> OriginalOp:
     op = OriginalOp()
     for tag, a, b in wire.fields(buffer, pos, end):
         if tag == 0x0A:
@@ -299,7 +299,7 @@ def _original_op(buffer, pos: int, end: int) -> OriginalOp:
     return op
 
 
-def _buffer(buffer, pos: int, end: int, index: int,
+def _buffer(buffer: wire.Buffer, pos: int, end: int, index: int,
             is_l1: bool) -> TensorEntry:
     """OpBuffer or Workspace of dump_data.proto; both have the same fields."""
     entry = TensorEntry("buffer" if is_l1 else "space", index)
@@ -313,7 +313,7 @@ def _buffer(buffer, pos: int, end: int, index: int,
     return entry
 
 
-def _attr(buffer, pos: int, end: int) -> Tuple[str, str]:
+def _attr(buffer: wire.Buffer, pos: int, end: int) -> Tuple[str, str]:
     key = value = ""
     for tag, a, b in wire.fields(buffer, pos, end):
         if tag == 0x0A:
@@ -323,7 +323,7 @@ def _attr(buffer, pos: int, end: int) -> Tuple[str, str]:
     return key, value
 
 
-def _text(buffer, pos: int, end: int) -> str:
+def _text(buffer: wire.Buffer, pos: int, end: int) -> str:
     if end - pos > _MAX_TEXT:
         raise wire.WireError("a text of %d bytes" % (end - pos), pos)
     return bytes(buffer[pos:end]).decode("utf-8", "backslashreplace")

@@ -10,13 +10,11 @@ import numpy as np
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import open_regular
 from keras_npu_dump.formats.tensor import decode
-from keras_npu_dump.formats.tensor.header import Path, header_of, parse_header, read_exactly
+from keras_npu_dump.formats.tensor.header import header_of, parse_header, read_exactly
 from keras_npu_dump.formats.tensor.message import DumpHeader, TensorEntry
 
 # Files up to this size are read whole, with their header.
 _WHOLE = 1 << 20
-# numpy refuses more (32 before numpy 2).
-_MAX_DIMS = 32
 
 
 def read_file(path: Path, dir_fd: Optional[int] = None
@@ -146,7 +144,7 @@ def _shaped(data: np.ndarray, entry: TensorEntry) -> np.ndarray:
     number = entry.data_type
     count = entry.count
     if count is None or number == 0 and data.size \
-            or len(entry.shape) > _MAX_DIMS or not decode.is_decoded(number):
+            or not decode.can_hold(entry.shape) or not decode.is_decoded(number):
         return decode.decode(data, number)
     needed = decode.stored_bytes(number, count)
     if needed > data.size:

@@ -13,8 +13,8 @@ import numpy as np
 
 from keras_npu_dump.files.regular import create
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor import wire
-from keras_npu_dump.formats.tensor.header import Path
 from keras_npu_dump.formats.tensor.message import OriginalOp
 
 # Any non-zero address does; readers tell left-out tensors by address 0.

@@ -7,8 +7,11 @@ the bytes that exist.
 """
 from __future__ import annotations
 
+import mmap
 import struct
-from typing import Iterator, List, Tuple
+from typing import Iterator, List, Tuple, Union
+
+Buffer = Union[bytes, bytearray, memoryview, mmap.mmap]
 
 VARINT = 0
 FIXED64 = 1
@@ -27,7 +30,7 @@ class WireError(ValueError):
         self.offset = offset
 
 
-def read_varint(buffer, pos: int, end: int) -> Tuple[int, int]:
+def read_varint(buffer: Buffer, pos: int, end: int) -> Tuple[int, int]:
     """Unsigned 64-bit value at `pos` and the position behind it."""
     result = 0
     shift = 0
@@ -43,7 +46,7 @@ def read_varint(buffer, pos: int, end: int) -> Tuple[int, int]:
     raise WireError("the message ends inside a number", pos)
 
 
-def fields(buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]:
+def fields(buffer: Buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]:
     """Yields (tag, a, b) for every field of the message in buffer[pos:end].
 
     `tag` is number * 8 + wire type. For a varint, `a` is the unsigned value
@@ -102,7 +105,7 @@ def fields(buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]:
         pos = stop
 
 
-def packed_varints(buffer, pos: int, end: int, limit: int) -> List[int]:
+def packed_varints(buffer: Buffer, pos: int, end: int, limit: int) -> List[int]:
     """Unsigned values of a packed repeated field; at most `limit` of them."""
     values = []
     while pos < end:

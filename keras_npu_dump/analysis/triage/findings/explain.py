@@ -10,7 +10,6 @@ from keras_npu_dump.formats import dtypes
 LARGEST = {"DT_FLOAT16": 65504.0, "DT_BF16": 3.3895313892515355e38,
            "DT_FLOAT": 3.4028234663852886e38}
 SMALLEST = {"DT_FLOAT16": 6.103515625e-05, "DT_BF16": 1.1754943508222875e-38}
-SIXTEEN = frozenset((dtypes.dtype_number("DT_FLOAT16"), dtypes.dtype_number("DT_BF16")))
 
 _LOGARITHMS = frozenset(("Log", "Log1p", "LogSoftmax", "Xlogy"))
 _DIVISIONS = frozenset(("RealDiv", "Div", "TruncateDiv", "FloorDiv", "FloorMod", "Mod",

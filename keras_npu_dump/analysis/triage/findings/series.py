@@ -6,10 +6,12 @@ from typing import Callable, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
-from keras_npu_dump.analysis.columns import NUMERIC, Columns, distinct, make_key
+from keras_npu_dump.analysis import row_keys
+from keras_npu_dump.analysis.columns import NUMERIC, Columns, distinct
 from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators, Source
 from keras_npu_dump.analysis.views import PairView, StepView
 from keras_npu_dump.collector.graphs.body import QUIET_TYPES
+from keras_npu_dump.formats import dtypes
 
 # Below this share of the operators that could leave files, a dump is a chosen few.
 _WHOLE = 0.5
@@ -72,7 +74,7 @@ class Aligned:
     floating: np.ndarray
 
 
-_WHOLE_NUMBERS = np.array([3, 4, 5, 6, 7, 8, 9, 10, 11])
+_WHOLE_NUMBERS = np.array(sorted(dtypes.WHOLE_NUMBERS))
 
 
 class Series:
@@ -134,8 +136,8 @@ class Series:
         found = []
         for row in range(rows.start, rows.stop):
             key = int(columns.key[row])
-            if bool(key & (1 << 19)) == output:
-                found.append(Value(key & ((1 << 19) - 1), (key >> 20) & ((1 << 20) - 1),
+            if row_keys.is_output(key) == output:
+                found.append(Value(row_keys.index_of(key), row_keys.turn_of(key),
                                    int(columns.dtype[row]), int(columns.count[row]),
                                    float(columns.max[row]), float(columns.min[row]),
                                    float(columns.avg[row]), int(columns.nan[row]),
@@ -204,7 +206,7 @@ def _align(all_columns: List[Columns]) -> Aligned:
         mixed[place] |= (dtype[place] != 0) & (dtype[place] != one.dtype)
         dtype[place] = one.dtype
     dtype[mixed] = 0
-    return Aligned(keys, keys >> 40, (keys & (1 << 19)) != 0, keys & ((1 << 19) - 1),
+    return Aligned(keys, row_keys.op_of(keys), row_keys.is_output(keys), row_keys.index_of(keys),
                    size, bad, zero, constant, count, dtype, ~np.isin(dtype, _WHOLE_NUMBERS))
 
 
@@ -229,15 +231,16 @@ def _completed(columns: Columns, table: Operators) -> Columns:
     if not len(edges):
         return columns
     op, slot, source, index = edges.T
+    turn, an_input, an_output = np.zeros_like(op), np.zeros(len(op), bool), np.ones(len(op), bool)
     if not outputs.any():
         # Of equal tensors that several operators take, the first will do.
         chosen = has_input[op] & has_input[source]
-        wanted = make_key(op, np.zeros(len(op), np.int64), np.zeros(len(op), bool), slot)
-        given = make_key(source, np.zeros(len(op), np.int64), np.ones(len(op), bool), index)
+        wanted = row_keys.make_key(op, turn, an_input, slot)
+        given = row_keys.make_key(source, turn, an_output, index)
     else:
         chosen = has_output[op] & ~has_input[op] & has_output[source]
-        wanted = make_key(source, np.zeros(len(op), np.int64), np.ones(len(op), bool), index)
-        given = make_key(op, np.zeros(len(op), np.int64), np.zeros(len(op), bool), slot)
+        wanted = row_keys.make_key(source, turn, an_output, index)
+        given = row_keys.make_key(op, turn, an_input, slot)
     return _added(columns, wanted[chosen], given[chosen])
 
 
@@ -294,10 +297,10 @@ def _added(columns: Columns, wanted: np.ndarray, given: np.ndarray) -> Columns:
     parts = [columns.key]
     rows = [np.arange(len(columns.key))]
     for turn in range(last + 1):
-        key = wanted + (turn << 20)
+        key = row_keys.later(wanted, turn)
         place = np.minimum(np.searchsorted(columns.key, key), len(columns.key) - 1)
         there = columns.key[place] == key
-        parts.append(given[there] + (turn << 20))
+        parts.append(row_keys.later(given[there], turn))
         rows.append(place[there])
     keys, first = np.unique(np.concatenate(parts), return_index=True)
     row = np.concatenate(rows)[first]

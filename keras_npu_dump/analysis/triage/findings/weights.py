@@ -5,8 +5,8 @@ from typing import Dict, List, NamedTuple, Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.columns import make_key
 from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.row_keys import make_key
 from keras_npu_dump.analysis.triage.findings.series import Aligned
 
 

@@ -173,7 +173,7 @@ class _Execution:
                     ) -> Optional[Suspect]:
         mine = self._tensors(position)
         for leader, suspect in leaders:
-            if mine & (self._tensors(leader) | {(leader, index) for index in range(8)}):
+            if mine & self._tensors(leader) or any(op == leader for op, _ in mine):
                 return suspect
         return None
 

@@ -24,8 +24,8 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
 )
 from keras_npu_dump.formats import dtypes
 
-_FLOAT16 = dtypes.dtype_number("DT_FLOAT16") or 0
-_BF16 = dtypes.dtype_number("DT_BF16") or 0
+_FLOAT16, _BF16 = dtypes.DT_FLOAT16, dtypes.DT_BF16
+_REALS = (_FLOAT16, _BF16, dtypes.DT_FLOAT, dtypes.DT_DOUBLE)
 # Statistics have six digits.
 _LIMITS = ((_FLOAT16, 65504.0), (_BF16, explain.LARGEST["DT_BF16"]))
 # Half of the smallest number: what is below rounds to zero, and nothing else does.
@@ -107,7 +107,7 @@ def _vanished(series: Series) -> List[Suspect]:
 def _too_small(series: Series, number: int, position: int, limit: float) -> bool:
     """What the operator computes from its inputs is not zero, and too small for the type."""
     values = [one for one in series.values(number, position, False)
-              if one.known and one.dtype in (_FLOAT16, _BF16, 1, 12)]
+              if one.known and one.dtype in _REALS]
     sizes = [one.size for one in values]
     if not sizes or not all(0 < size < np.inf for size in sizes):
         return False

@@ -20,6 +20,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
+from keras_npu_dump.analysis import row_keys
 from keras_npu_dump.analysis.operators import Operators
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import (
@@ -90,7 +91,7 @@ def _must_be_equal(table: Operators) -> Any:
                   if name.startswith(_SAME_TO_ALL)}
 
     def chosen(rows: _Table) -> np.ndarray:
-        index = rows.keys & ((1 << 19) - 1)
+        index = row_keys.index_of(rows.keys)
         mark = np.zeros(len(rows.keys), bool)
         for row, (position, output, slot) in enumerate(zip(
                 rows.op.tolist(), rows.output.tolist(), index.tolist())):
@@ -133,7 +134,7 @@ def _compare(group: Sequence[Series], numbers: Tuple[int, ...]) -> Optional[_Tab
     middle = ordered[len(group) // 2]
     same = (values == middle) | (np.isnan(values) & np.isnan(middle))
     differs = ~same.all(axis=2)
-    return _Table(keys, keys >> 40, (keys & (1 << 19)) != 0, differs,
+    return _Table(keys, row_keys.op_of(keys), row_keys.is_output(keys), differs,
                   (~differs).sum(axis=0))
 
 
@@ -143,10 +144,10 @@ def _translated(series: Series, number: int, table: Operators) -> np.ndarray:
     if series.operators is table:
         return keys
     moved: Dict[int, int] = {}
-    for position in np.unique(keys >> 40).tolist():
+    for position in np.unique(row_keys.op_of(keys)).tolist():
         other = table.by_name(series.operators.names[position])
-        moved[position] = (1 << 22) + position if other is None else other
-    return np.array([(moved[key >> 40] << 40) | (key & ((1 << 40) - 1))
+        moved[position] = row_keys.UNKNOWN_OP + position if other is None else other
+    return np.array([row_keys.with_op(key, moved[row_keys.op_of(key)])
                      for key in keys.tolist()], np.int64)
 
 
@@ -169,7 +170,8 @@ def _first_difference(group: Sequence[Series], numbers: Tuple[int, ...], rows: _
     series, number = group[rank], numbers[rank]
     position = int(rows.op[place])
     table = group[0].operators
-    what = _what(table, position, bool(rows.output[place]), int(rows.keys[place]) & ((1 << 19) - 1))
+    what = _what(table, position, bool(rows.output[place]),
+                 row_keys.index_of(int(rows.keys[place])))
     if majority:
         message = "%s is another on rank%s than on ranks %s, which agree" % (
             what, " " + _ranks(group, odd) if len(odd) == 1 else "s " + _ranks(group, odd),

@@ -3,7 +3,7 @@
 The text is GE's print of `ge.proto.ModelDef` (GE `graph_utils.cc`): the root
 graph first, its sub-graphs behind it. The reader streams: it holds one piece
 of the file and the operator at hand, whatever the file's size, and leaves out
-very long texts (weights, kernels), see `graph_pieces.py`.
+very long texts (weights, kernels), see `long_lines.py`.
 """
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from typing import (
     NamedTuple,
     Optional,
     Tuple,
+    TypeVar,
 )
 
 from keras_npu_dump.errors import FormatError
@@ -26,7 +27,10 @@ from keras_npu_dump.formats.graph import graph_decode, graph_onnx, protobuf_text
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
 from keras_npu_dump.formats.graph.lazy_fields import make_op
 from keras_npu_dump.formats.graph.long_lines import Pieces
+from keras_npu_dump.formats.graph.printed_parts import Part, parts
 from keras_npu_dump.formats.tensor.header import read_exactly
+
+_T = TypeVar("_T")
 
 HEAD_BYTES = 4096
 # Descriptions kept for reuse; a file with more different ones gains nothing.
@@ -184,7 +188,7 @@ def _events(path: Path) -> Iterator[Tuple[str, Any]]:
             for graph in _loose(fd, size, path_text):
                 yield "whole", graph
             return
-        yield from _scan(Pieces(fd, size), path_text)
+        yield from _events_of(parts(Pieces(fd, size), path_text), path_text)
     finally:
         os.close(fd)
 
@@ -203,7 +207,7 @@ def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
     fd, size = open_text(path)
     try:
         if not _is_loose(fd, size):
-            yield from _scan(Pieces(fd, size), path_text, raw=True)
+            yield from _blocks_of(parts(Pieces(fd, size), path_text), path_text)
             return
         for name, value in _whole(fd, size, path_text):
             if name == "graph" and isinstance(value, list):
@@ -244,95 +248,59 @@ def _loose(fd: int, size: int, path: str) -> Iterator[Graph]:
             yield graph
 
 
-def _scan(pieces: Pieces, path: str,
-          raw: bool = False) -> Iterator[Tuple[str, Any]]:
-    pos = 0
-    inside = False
-    seen = False
+def _events_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
+    """The events of `_events`, of a file as GE prints it; operators are not parsed."""
     memo: Dict[bytes, Desc] = {}
-    what = "the text of a graph"
-    searched = 0  # how far a block's end was looked for already
-    while True:
-        data = pieces.data
-        closing = b"\n  }\n" if inside else b"\n}\n"
-        line_end = data.find(b"\n", pos)
-        if line_end < 0:
-            if not pieces.more(pos):
-                break
-            pos = 0
+    for part in pieces:
+        if part.kind == "open":
+            yield "graph", None
+        elif part.kind == "close":
+            yield "end", None
+        elif not part.inside:
             continue
-        if inside and data.startswith(b"}\n", pos):
-            inside = False
-            yield "}" if raw else "end", None
-            pos += 2
-            continue
-        line = data[pos:min(line_end, pos + HEAD_BYTES)]
-        if not inside and line == b"graph {":
-            inside = seen = True
-            yield "{" if raw else "graph", None
-            pos = line_end + 1
-            continue
-        if data[line_end - 1:line_end] != b"{":
-            if raw:
-                for field in _parsed(data, pos, line_end, path, pieces.base):
-                    yield field
-            elif inside:
-                match = _FIELD.fullmatch(line)
-                if match is not None:
-                    yield match.group(1).decode(), protobuf_text.to_text(
-                        match.group(2))
-            pos = line_end + 1
-            continue
-        # The search begins at the line's end: an empty block ends on the
-        # next line.
-        end = data.find(closing, max(line_end, pos + searched))
-        if end < 0:
-            searched = max(line_end, len(data) - 5) - pos
-            what = "the end of the block %r" % line.decode(
-                "utf-8", "backslashreplace").strip()
-            if not pieces.more(pos):
-                break
-            pos = 0
-            continue
-        searched = 0
-        where = pieces.base + line_end
-        if raw:
-            for field in _parsed(data, pos, end + len(closing), path,
-                                 pieces.base):
-                yield field
-        elif not inside:
-            pass
-        elif line == b"  op {":
-            if len(memo) > _MAX_MEMO:
-                memo = {}
-            yield "op", make_op(data[line_end:end + 1], path, where, memo)
-        elif line == b"  node {":
-            yield "node", _decoded(data, line_end, end, path, pieces.base,
-                                   graph_onnx.decode_node)
-        elif line == b"  attr {":
-            yield "attr", _decoded(data, line_end, end, path, pieces.base,
-                                   _attr)
-        pos = end + len(closing)
-    if inside:
-        what = "the end of a graph" if what.startswith("the text") else what
-    elif seen and pos >= len(pieces.data):
-        return
-    raise FormatError(path, "truncated or no graph: expected %s" % what,
-                      pieces.base + len(pieces.data))
+        elif part.kind == "line":
+            match = _FIELD.fullmatch(part.line)
+            if match is not None:
+                yield match.group(1).decode(), protobuf_text.to_text(match.group(2))
+        else:
+            line = part.line
+            if line == b"  op {":
+                if len(memo) > _MAX_MEMO:
+                    memo = {}
+                yield "op", make_op(part.data[part.head:part.last + 1], path,
+                                    part.base + part.head, memo)
+            elif line == b"  node {":
+                yield "node", _inside(part, path, graph_onnx.decode_node)
+            elif line == b"  attr {":
+                yield "attr", _inside(part, path, _attr)
 
 
-def _parsed(data: bytes, start: int, end: int, path: str,
-            base: int) -> protobuf_text.Message:
-    return _decoded(data, start, end, path, base, lambda message: message)
+def _blocks_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
+    """The pieces of `iter_blocks`, of a file as GE prints it."""
+    for part in pieces:
+        if part.kind == "open":
+            yield "{", None
+        elif part.kind == "close":
+            yield "}", None
+        else:
+            yield from _decoded(part, part.start, part.end, path, _as_it_is)
 
 
-def _decoded(data: bytes, start: int, end: int, path: str, base: int,
-             decode: Callable[[protobuf_text.Message], Any]) -> Any:
+def _as_it_is(message: protobuf_text.Message) -> protobuf_text.Message:
+    return message
+
+
+def _inside(part: Part, path: str, decode: Callable[[protobuf_text.Message], _T]) -> _T:
+    """What `decode` makes of the inside of a block."""
+    return _decoded(part, part.head, part.last, path, decode)
+
+
+def _decoded(part: Part, start: int, end: int, path: str,
+             decode: Callable[[protobuf_text.Message], _T]) -> _T:
     try:
-        return decode(protobuf_text.parse(data, start, end))
+        return decode(protobuf_text.parse(part.data, start, end))
     except protobuf_text.TextError as error:
-        raise FormatError(path, error.reason,
-                          base + (error.offset or start)) from None
+        raise FormatError(path, error.reason, part.base + (error.offset or start)) from None
 
 
 def _attr(block: protobuf_text.Message) -> Tuple[str, Any]:

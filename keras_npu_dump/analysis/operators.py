@@ -22,7 +22,8 @@ from typing import (
     Union,
 )
 
-from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp, split_edge
+from keras_npu_dump.formats.graph.edges import split_edge
+from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
 from keras_npu_dump.formats.names import DumpName, sanitise
 
 _CALLS = re.compile(r"_?(Stateless|Stateful)?(If|Case|While|For|PartitionedCall)$")

@@ -166,10 +166,16 @@ def interpret(path: str, above: List[str],
     """Reads the levels of a step folder's path.
 
     The time folder nearest to the files is the anchor: what is below it are
-    device, model name, model id and index, from the left. Without a time
-    folder a tail of `.../<device>/<name>/<id>/<index>` is recognised by its
-    numbers. `above` are the parts of the root's absolute path, `below` those
-    under the root.
+    device, model name, model id and index, from the left. Without a time folder a
+    tail of `.../<device>/<name>/<id>/<index>` is recognised by its numbers.
+
+    Args:
+      path: of the folder, kept in the result.
+      above: parts of the root's absolute path.
+      below: parts of the path below the root.
+
+    Returns:
+      StepFolder; numbers beyond 63 bits are none.
     """
     parts = list(above) + list(below)
     anchor = None
@@ -236,7 +242,14 @@ def _number(text: str) -> Optional[int]:
 
 
 def numeric_key(name: str) -> Tuple[Tuple[int, int, str], ...]:
-    """Sort key that puts 9 before 10, also inside names."""
+    """Sort key that puts 9 before 10, also inside names.
+
+    Args:
+      name: of a file or folder.
+
+    Returns:
+      A tuple to compare with those of other names.
+    """
     return tuple((1, int(part), part) if index % 2 else (0, 0, part)
                  for index, part in enumerate(_PARTS.split(name)))
 
@@ -250,8 +263,11 @@ def list_files(folder: Path, problems: Optional[List[FormatError]] = None) -> Li
 
     Digits are resolved through the folder's mapping.csv. A link to a file of
     the same folder has the kind "link": a tool that renames digits back
-    leaves one, and the tensor must not be counted twice. A link to a file
+    leaves such links, and the tensor must not be counted twice. A link to a file
     elsewhere is that file.
+
+    Args:
+      folder: a step folder.
 
     Raises:
       OSError: the folder cannot be read.

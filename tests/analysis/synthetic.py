@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from keras_npu_dump.formats import names
-from keras_npu_dump.formats.graph import ge_graph, graph_writer
+from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
 from keras_npu_dump.formats.stats import stats_file
 from keras_npu_dump.formats.tensor import dump_file
 from keras_npu_dump.formats.tensor import opdebug as overflow
@@ -45,7 +45,7 @@ class Job:
         graphs = ops if isinstance(ops[0], ge_graph.Graph) else [ge_graph.Graph(GRAPH, ops)]
         self.ops = {one.name: one for part in graphs for one in part.ops}
         for part in graphs:
-            ge_graph.connect(part.ops)
+            edges.connect(part.ops)
         pid = 100000 + rank
         if with_graph:
             place = os.path.join(self.folder, "graphs", "pid_%d_deviceid_%d" % (pid, rank))

@@ -17,7 +17,7 @@ import sys
 import time
 
 from keras_npu_dump.formats import names
-from keras_npu_dump.formats.graph import ge_graph, graph_writer
+from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
 from keras_npu_dump.formats.stats.stats_file import HEADER
 from tests.benchmarks import bench_formats_common as bench
 
@@ -109,7 +109,7 @@ def make_graph(operators):
         name = "model/block_%d/layer_%d/%s" % (number // 50, number, TYPES[number % 5])
         ops.append(ge_graph.GraphOp(name, TYPES[number % 5], sources, [desc, desc], [desc],
                                  original_op_names=[name]))
-    ge_graph.connect(ops)
+    edges.connect(ops)
     return ops
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from keras_npu_dump.analysis.triage.triage import triage
 from keras_npu_dump.formats import names
-from keras_npu_dump.formats.graph import ge_graph, graph_writer
+from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
 from keras_npu_dump.formats.tensor import dump_file
 from tests.benchmarks import bench_formats_common as bench
 from tests.formats import msaccucmp
@@ -58,7 +58,7 @@ def make_dumps(dump_path, count):
                           original_op=dump_file.OriginalOp(name, 0))], stamp)
         values = result
     ops.append(ge_graph.GraphOp("NetOutput", "NetOutput", [ops[-1].name + ":0"]))
-    ge_graph.connect(ops)
+    edges.connect(ops)
     os.makedirs(os.path.join(dump_path, "graphs"))
     graph_writer.write_graphs(os.path.join(
         dump_path, "graphs", "ge_proto_00000003_graph_3_Build.txt"), [ge_graph.Graph(GRAPH, ops)])

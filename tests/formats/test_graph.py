@@ -14,13 +14,12 @@ from keras_npu_dump.formats.graph import (
     long_lines,
     protobuf_text,
 )
+from keras_npu_dump.formats.graph.edges import connect, split_edge
 from keras_npu_dump.formats.graph.ge_graph import (
     AttrList,
     Desc,
     Graph,
     GraphOp,
-    connect,
-    split_edge,
 )
 from tests.formats import graphs
 

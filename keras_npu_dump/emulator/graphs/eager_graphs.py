@@ -6,7 +6,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 from keras_npu_dump.emulator.graphs.graph_text import describe_tensor
 from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.emulator.tracer.shapes import proto_shape
-from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp, connect
+from keras_npu_dump.formats.graph.edges import connect
+from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
 
 _DT_INT64 = 9  # DataType of TensorFlow
 

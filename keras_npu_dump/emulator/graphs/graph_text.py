@@ -14,7 +14,8 @@ from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.emulator.tracer.flat import Flat
 from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, Shapes
 from keras_npu_dump.emulator.tracer.values import dtype_name
-from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp, connect
+from keras_npu_dump.formats.graph.edges import connect
+from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
 
 # A NoOp that joins more than this stays in the graph: its edges would multiply.
 _MAX_JOIN = 64

@@ -66,14 +66,19 @@ _define("ListFloat", "list_f:f*")
 
 
 def to_json(message: protobuf_text.Message, kind: str = "ModelDef") -> Dict[str, Any]:
-    """A parsed block as the vendor's JSON has it, as a dict.
+    """A parsed block as the vendor's JSON has it.
 
     Args:
-      message: of `text.parse`.
-      kind: the message it is: ModelDef, GraphDef, OpDef, ...
+      message: fields in order, of `protobuf_text.parse`.
+      kind: name of its message in GE `ge_ir.proto`: "ModelDef", "GraphDef",
+        "OpDef" and so on. Fields that this message does not have are kept, as text
+        or number by what they look like.
+
+    Returns:
+      A dict for `json.dumps`; empty blocks and the fields in DROPPED are left out.
 
     Raises:
-      TextError: a number that is none.
+      TextError: a float field that holds no number.
     """
     schema = _SCHEMA.get(kind, {})
     result: Dict[str, Any] = {}
@@ -120,6 +125,9 @@ def iter_json(path: Path) -> Iterator[str]:
     """Yields the JSON text of a ge_proto file, piece by piece.
 
     Memory: one operator at a time.
+
+    Args:
+      path: the file.
 
     Raises:
       FormatError: not a ge_proto file, cut off, or an attribute that cannot

@@ -26,8 +26,6 @@ from typing import (
     TypeVar,
 )
 
-from keras_npu_dump.errors import FormatError
-
 _T = TypeVar("_T")
 
 ORIGINAL_OP_NAMES = "_datadump_original_op_names"
@@ -42,7 +40,12 @@ class DataType(int):
 
 
 class AttrList(List[Any]):
-    """A list attribute; `kind` is STRING, INT, FLOAT, BOOL, BYTES, ..."""
+    """A list attribute.
+
+    Attributes:
+      kind: STRING, INT, FLOAT, BOOL, BYTES, ... (`val_type` without VT_LIST_);
+        known also of an empty list. NONE where the file names none.
+    """
 
     def __init__(self, values: Iterable[Any] = (), kind: str = "NONE"):
         super().__init__(values)
@@ -103,47 +106,57 @@ class Desc:
 
     @property
     def attrs(self) -> Dict[str, Any]:
+        """All attributes by key, parsed when first asked for; raises as `attr`."""
         if self._attrs is None:
             self._attrs = self._source.attrs()
         return self._attrs
 
     @property
     def fields(self) -> Dict[str, Any]:
+        """Further plain fields by name, parsed when first asked for; raises as `attr`."""
         if self._fields is None:
             self._fields = self._source.fields()
         return self._fields
 
     def attr(self, key: str, default: Any = None) -> Any:
-        """Value of one attribute, or the default."""
+        """Value of a single attribute; others are not parsed.
+
+        Args:
+          key: of the attribute.
+          default: what to return where there is none.
+
+        Raises:
+          FormatError: the attribute cannot be parsed.
+        """
         if self._attrs is None:
             return self._source.attr(key, default)
         return self._attrs.get(key, default)
 
     @property
     def origin_name(self) -> Optional[str]:
-        """Framework operator whose output this is; None if not said."""
+        """Framework operator whose output this is; None if the graph does not tell."""
         return _if(self.attr(ORIGIN_NAME), str)
 
     @property
     def origin_index(self) -> Optional[int]:
-        """Output index at that operator; None if not said."""
+        """Output index at that operator; None if the graph does not tell."""
         return _if(self.attr(ORIGIN_INDEX), int)
 
     @property
     def origin_format(self) -> Optional[str]:
-        """Layout in the framework."""
+        """Layout in the framework ("NHWC"); None if the graph does not tell."""
         return _if(self.attr(ORIGIN_FORMAT), str) \
             or _if(self.attr("origin_format"), str)
 
     @property
     def origin_shape(self) -> Optional[Tuple[int, ...]]:
-        """Shape in the framework; None if not said."""
+        """Shape in the framework; None if the graph does not tell."""
         value = self.attr("origin_shape")
         return tuple(value) if isinstance(value, list) else None
 
     @property
     def size(self) -> int:
-        """Bytes in memory by the graph; 0 if not said."""
+        """Bytes in device memory by the graph; 0 if it does not tell."""
         return _if(self.fields.get("size"), int) or 0
 
     def __repr__(self) -> str:
@@ -164,15 +177,15 @@ def _if(value: Any, kind: Type[_T]) -> Optional[_T]:
 
 
 class GraphOp:
-    """One operator (ge.proto.OpDef).
+    """An operator (ge.proto.OpDef).
 
     Attributes:
       name, type: raw, as in the graph.
       inputs: "name:index" per data edge, "" for an unconnected optional
         input, "name:-1" for control edges, which come last.
       input_descs, output_descs: Desc per registered slot.
-      original_op_names: framework operators that this one stands for; [] if
-        GE inserted it, None if the graph does not say (then it is its own).
+      original_op_names: framework operators that this operator stands for; [] if
+        GE inserted it, None if the graph does not tell (then it stands for itself).
       attrs: all attributes by key; `attr(key)` reads a single one.
       id, stream_id: 0 if not set.
       subgraph_names: graphs that this operator calls.
@@ -218,36 +231,49 @@ class GraphOp:
 
     @property
     def input_descs(self) -> List[Desc]:
+        """Desc per registered input, read when first asked for."""
         if self._input_descs is None:
             self._input_descs = self._source.descs("input_desc")
         return self._input_descs
 
     @property
     def output_descs(self) -> List[Desc]:
+        """Desc per registered output, read when first asked for."""
         if self._output_descs is None:
             self._output_descs = self._source.descs("output_desc")
         return self._output_descs
 
     @property
     def attrs(self) -> Dict[str, Any]:
+        """All attributes by key, parsed when first asked for; raises as `attr`."""
         if self._attrs is None:
             self._attrs = self._source.attrs()
         return self._attrs
 
     @property
     def fields(self) -> Dict[str, Any]:
+        """Further plain fields by name, parsed when first asked for; raises as `attr`."""
         if self._fields is None:
             self._fields = self._source.fields()
         return self._fields
 
     def attr(self, key: str, default: Any = None) -> Any:
-        """Value of one attribute, or the default; others are not parsed."""
+        """Value of a single attribute; others are not parsed.
+
+        Args:
+          key: of the attribute.
+          default: what to return where there is none.
+
+        Raises:
+          FormatError: the attribute cannot be parsed.
+        """
         if self._attrs is None:
             return self._source.attr(key, default)
         return self._attrs.get(key, default)
 
     @property
     def original_op_names(self) -> Optional[List[str]]:
+        """Framework operators of `_datadump_original_op_names`; None if not given."""
         if self._attrs is None:
             names = self._source.texts(ORIGINAL_OP_NAMES)
         else:
@@ -260,20 +286,23 @@ class GraphOp:
 
     @property
     def origins(self) -> List[str]:
-        """Framework operators by the vendor's rule: itself if not said."""
+        """Framework operators by the vendor's rule: its own name if none are given."""
         names = self.original_op_names
         return [self.name] if names is None else names
 
     @property
     def id(self) -> int:
+        """Number in the order that GE gave the operators; 0 if not set."""
         return _if(self.fields.get("id"), int) or 0
 
     @property
     def stream_id(self) -> int:
+        """Device stream; 0 if not set."""
         return _if(self.fields.get("stream_id"), int) or 0
 
     @property
     def subgraph_names(self) -> List[str]:
+        """Names of the graphs that this operator calls (branches, a loop's body)."""
         names = _if(self.fields.get("subgraph_name"), list)
         return [] if names is None else names
 
@@ -283,10 +312,16 @@ class GraphOp:
         return [edge for edge in self.inputs if not edge.endswith(":-1")]
 
     def input_desc_of(self, position: int) -> Optional[Desc]:
-        """Description of `data_inputs[position]`.
+        """Description of a data input.
 
         Current GE writes one description per slot, unconnected ones too; old
         files may leave those out (the two counts tell which).
+
+        Args:
+          position: in `data_inputs`.
+
+        Returns:
+          Desc, or None where the file has none for it.
         """
         edges = self.data_inputs
         descs = self.input_descs
@@ -308,25 +343,6 @@ class GraphOp:
 
     # Equal by contents that can change: no hash.
     __hash__ = None  # type: ignore[assignment]  # typeshed wants a function
-
-
-def split_edge(edge: str) -> Tuple[str, int]:
-    """("name", index) of an input; ("", 0) of an unconnected one.
-
-    Split at the last colon: names may hold colons.
-
-    Raises:
-      FormatError: no index behind the last colon.
-    """
-    if not edge:
-        return "", 0
-    name, colon, index = edge.rpartition(":")
-    try:
-        if colon:
-            return name, int(index)
-    except ValueError:
-        pass
-    raise FormatError("<edge>", "expected name:index, found %.200r" % edge)
 
 
 class Graph:
@@ -362,31 +378,3 @@ class Graph:
 
     # Equal by contents that can change: no hash.
     __hash__ = None  # type: ignore[assignment]  # typeshed wants a function
-
-
-def connect(ops: Sequence[GraphOp]) -> None:
-    """Fills src_name, src_index, dst_name, dst_index and id as GE does.
-
-    Every operator's `inputs` must be there. Control edges have index -1.
-    """
-    consumers: Dict[str, Any] = {op.name: ([], []) for op in ops}
-    for number, op in enumerate(ops):
-        names, indices = [], []
-        position = 0
-        for edge in op.inputs:
-            if not edge:
-                position += 1
-                continue
-            name, index = split_edge(edge)
-            names.append(name)
-            indices.append(index)
-            slot = -1 if index == -1 else position
-            position += index != -1
-            if name in consumers:
-                consumers[name][0].append(op.name)
-                consumers[name][1].append(slot)
-        op.fields["src_name"], op.fields["src_index"] = names, indices
-        if number:
-            op.fields["id"] = number
-    for op in ops:
-        op.fields["dst_name"], op.fields["dst_index"] = consumers[op.name]

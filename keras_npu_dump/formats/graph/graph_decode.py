@@ -37,12 +37,17 @@ _FLAGS = frozenset(("has_out_attr", "is_input_const", "reuse_input",
 
 
 def decode_value(message: protobuf_text.Message) -> Any:
-    """Value of an AttrDef block (the inside of `value { }`).
+    """Value of an AttrDef block.
 
-    None for an empty block and for a text that was too long to be read.
+    Args:
+      message: the inside of `value { }`.
+
+    Returns:
+      What Python has for it (see `ge_graph.py`); None for an empty block and for
+      a text that was too long to be read.
 
     Raises:
-      TextError: a number that is none.
+      TextError: a field of another kind than `ge_ir.proto` gives it.
     """
     for name, value in message:
         return _decode(name, value)
@@ -50,7 +55,17 @@ def decode_value(message: protobuf_text.Message) -> Any:
 
 
 def decode_attrs(message: protobuf_text.Message) -> Dict[str, Any]:
-    """{key: value} of the `attr` blocks in a message."""
+    """Attributes of a message.
+
+    Args:
+      message: the inside of an operator, description, graph or `func`.
+
+    Returns:
+      {key: value} of its `attr` blocks.
+
+    Raises:
+      TextError: as `decode_value`.
+    """
     attrs = {}
     for name, block in message:
         if name == "attr" and isinstance(block, list):
@@ -62,7 +77,14 @@ def decode_attrs(message: protobuf_text.Message) -> Dict[str, Any]:
 
 
 def decode_desc(message: protobuf_text.Message) -> Desc:
-    """Desc of a TensorDescriptor block."""
+    """A tensor description.
+
+    Args:
+      message: the inside of a TensorDescriptor block.
+
+    Raises:
+      TextError: a field of another kind than `ge_ir.proto` gives it.
+    """
     desc = Desc(attrs=decode_attrs(message))
     for name, value in message:
         if name == "dtype" and isinstance(value, str):
@@ -77,7 +99,14 @@ def decode_desc(message: protobuf_text.Message) -> Desc:
 
 
 def decode_op(message: protobuf_text.Message) -> GraphOp:
-    """GraphOp of an OpDef block that is parsed already."""
+    """An operator whose block is parsed already.
+
+    Args:
+      message: the inside of an OpDef block.
+
+    Raises:
+      TextError: a field of another kind than `ge_ir.proto` gives it.
+    """
     op = GraphOp(attrs=decode_attrs(message))
     for name, value in message:
         if name == "input_desc" or name == "output_desc":
@@ -99,7 +128,14 @@ def decode_op(message: protobuf_text.Message) -> GraphOp:
 
 
 def decode_graph(message: protobuf_text.Message) -> Graph:
-    """Graph of a GraphDef block that is parsed already."""
+    """A graph whose block is parsed already.
+
+    Args:
+      message: the inside of a GraphDef block.
+
+    Raises:
+      TextError: a field of another kind than `ge_ir.proto` gives it.
+    """
     graph = Graph(attrs=decode_attrs(message))
     for name, value in message:
         if name == "op":

@@ -1,11 +1,11 @@
-"""The poorer twins of graph files: ge_onnx_*.pbtxt.
+"""The second form of graph files, with less in it: ge_onnx_*.pbtxt.
 
 GE prints every graph a second time in the shape of an ONNX model, for
 viewers (GE `ge_ir_utils.cc`): operators are `node`s of type `ge:<Type>`,
 tensor descriptions are flattened into attributes such as
 `input_desc_dtype:0`, sub-graphs lie in an attribute of a node of their own,
 and the graph's name stands behind its nodes. Such a file serves where the
-ge_proto file is missing; `Graph.lacks` tells what it cannot say.
+ge_proto file is missing; `Graph.lacks` tells what it does not hold.
 """
 from __future__ import annotations
 
@@ -30,8 +30,14 @@ _MAX_DESCS = 1 << 12
 
 
 def decode_node(message: protobuf_text.Message) -> Tuple[GraphOp, Optional[Graph]]:
-    """(operator, sub-graph) of a node block; the sub-graph of a node that
-    stands for one, else None.
+    """An operator, and the sub-graph that a node may hold.
+
+    Args:
+      message: the inside of a node block.
+
+    Returns:
+      (operator, sub-graph); the sub-graph is None for all but the nodes that GE
+      makes to hold one.
 
     Raises:
       TextError: a field of another kind than ONNX gives it.
@@ -64,7 +70,14 @@ def decode_node(message: protobuf_text.Message) -> Tuple[GraphOp, Optional[Graph
 
 
 def decode_graph(message: protobuf_text.Message) -> Graph:
-    """Graph of a GraphProto block; nested graphs are left out."""
+    """A graph of ONNX form; graphs nested in it are left out.
+
+    Args:
+      message: the inside of a GraphProto block.
+
+    Raises:
+      TextError: a field of another kind than ONNX gives it.
+    """
     graph = Graph()
     for name, value in message:
         if name == "node" and isinstance(value, list):
@@ -76,7 +89,14 @@ def decode_graph(message: protobuf_text.Message) -> Graph:
 
 
 def lacks(ops: List[GraphOp]) -> Tuple[str, ...]:
-    """What the operators of an ONNX graph do not say."""
+    """What a graph of ONNX form does not hold, by what is missing in all its operators.
+
+    Args:
+      ops: all operators of the graph.
+
+    Returns:
+      LACKS_DESCS and LACKS_TEXTS, or those of them that are true.
+    """
     if not any(op.output_descs or op.attrs for op in ops):
         return (LACKS_DESCS, LACKS_TEXTS)
     if any(isinstance(value, str) or (isinstance(value, AttrList)
@@ -164,8 +184,14 @@ def _text(value: Any) -> str:
 
 
 def name_behind(data: bytes) -> Optional[str]:
-    """The graph's name in a tail of the file: the last field of that name at
-    the graph's own level."""
+    """The graph's name, which ONNX has behind the nodes.
+
+    Args:
+      data: the last bytes of a file.
+
+    Returns:
+      The last field `name` at the graph's own level; None if it is not in there.
+    """
     at = data.rfind(b'\n  name: "')
     if at < 0:
         return None

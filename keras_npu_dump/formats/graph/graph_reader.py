@@ -51,8 +51,12 @@ _FIELD = re.compile(rb'  (name|input|output): "(.*)"')
 
 
 class GraphHead(NamedTuple):
-    """Attributes: name of the first graph ("" if it has none), size of the
-    file in bytes."""
+    """What the head of a graph file says.
+
+    Attributes:
+      name: of the first graph, "" if it has none.
+      size: of the file in bytes.
+    """
     name: str
     size: int
 
@@ -61,6 +65,10 @@ def read_head(path: Path, dir_fd: Optional[int] = None) -> GraphHead:
     """Name of a file's first graph, from one read of HEAD_BYTES.
 
     ge_onnx files have the name behind the operators: their end is read, too.
+
+    Args:
+      path: the file; relative to `dir_fd` if that is given.
+      dir_fd: descriptor of an open folder.
 
     Raises:
       FormatError: empty, or no graph text; also a name too long for the read.
@@ -111,7 +119,10 @@ def read_graphs(path: Path) -> Iterator[Graph]:
 
     Operators keep their text and parse attributes when asked, so a graph
     takes about the memory of its text without long texts. Use `iter_ops` to
-    see the operators of a large file one by one.
+    see the operators of a large file in turn.
+
+    Args:
+      path: a ge_proto or ge_onnx file.
 
     Raises:
       FormatError: cut off, or no graph text. Also raised later, by an
@@ -152,6 +163,9 @@ def read_graphs(path: Path) -> Iterator[Graph]:
 
 def iter_ops(path: Path) -> Iterator[Tuple[str, GraphOp]]:
     """Yields (graph name, operator) through all graphs of a file.
+
+    Args:
+      path: a ge_proto or ge_onnx file.
 
     Raises:
       FormatError, OSError: as `read_graphs`.
@@ -199,6 +213,9 @@ def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
     ("{", None) opens a graph, ("}", None) closes it; between them come
     ("op", Message) and the graph's own fields, e.g. ("attr", Message); behind
     the graphs the model's own fields.
+
+    Args:
+      path: the file.
 
     Raises:
       FormatError, OSError: as `read_graphs`; also for ge_onnx files.

@@ -59,7 +59,15 @@ def write_graphs(path: Path, graphs: Iterable[Graph],
 
 def format_graphs(graphs: Iterable[Graph],
                   attrs: Optional[Mapping[str, Any]] = None) -> bytes:
-    """The text of `write_graphs`."""
+    """The text of `write_graphs`.
+
+    Args:
+      graphs: the root graph first, then every graph that it calls.
+      attrs: attributes of the model itself.
+
+    Raises:
+      TypeError: an attribute that GE's text has no field for.
+    """
     out: List[bytes] = []
     for graph in graphs:
         out.append(b"graph {\n")

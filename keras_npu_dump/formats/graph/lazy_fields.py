@@ -162,6 +162,11 @@ class OpSource(_Source):
         self.memo = memo
 
     def fields(self) -> Dict[str, Any]:
+        """Plain fields by name, without name, type and inputs.
+
+        Raises:
+          FormatError: a field of another kind than `ge_ir.proto` gives it.
+        """
         raw = self.raw
         first = _DESC.search(raw)
         last = len(raw) if first is None else first.start() + 1
@@ -176,6 +181,11 @@ class OpSource(_Source):
         return fields
 
     def descs(self, name: str) -> List[Desc]:
+        """Descriptions of all inputs or outputs.
+
+        Args:
+          name: "input_desc" or "output_desc".
+        """
         raw = self.raw
         opening = b"\n    %s {\n" % name.encode()
         descs = []
@@ -204,6 +214,11 @@ class DescSource(_Source):
     line = re.compile(rb'(?<=\n)      (\w+): (?:"(.*)"|(.*))(?=\n|\Z)')
 
     def fields(self) -> Dict[str, Any]:
+        """Plain fields by name, without dtype and layout.
+
+        Raises:
+          FormatError: a field of another kind than `ge_ir.proto` gives it.
+        """
         fields = self._plain_fields(0, len(self.raw))
         for name in ("dtype", "layout"):
             fields.pop(name, None)

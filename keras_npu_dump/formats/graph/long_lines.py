@@ -34,7 +34,14 @@ class Pieces:
         self.skipping = False  # inside a line that is being left out
 
     def more(self, pos: int) -> bool:
-        """Drops data[:pos] and reads on; False at the end of the file."""
+        """Drops what is done with and reads on.
+
+        Args:
+          pos: in `data`; what stands before it goes.
+
+        Returns:
+          False at the end of the file, `data` is then as before.
+        """
         # Doubling keeps an operator larger than a piece linear.
         chunk = self._read(max(_CHUNK, len(self.data) - pos))
         while chunk and self.skipping:

@@ -44,6 +44,10 @@ class Part(NamedTuple):
 def parts(pieces: Pieces, path: str) -> Iterator[Part]:
     """Cuts a file as GE prints it into parts, by line ends and closing braces alone.
 
+    Args:
+      pieces: the file, from its beginning.
+      path: of the file, for errors.
+
     Raises:
       FormatError: the file ends inside a graph or block, or holds no graph.
     """

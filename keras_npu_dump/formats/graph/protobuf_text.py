@@ -39,14 +39,22 @@ class TextError(ValueError):
 
 
 def escape(data: bytes) -> bytes:
-    """Bytes as they stand between quotes (protobuf's CEscape)."""
+    """Bytes as they stand between quotes (protobuf's CEscape).
+
+    Args:
+      data: of any kind.
+    """
     if _PLAIN.fullmatch(data):
         return data
     return b"".join([_PRINTED[code] for code in data])
 
 
 def unescape(data: bytes) -> bytes:
-    """The bytes behind an escaped text; unknown escapes stay as they are."""
+    """The bytes behind an escaped text; unknown escapes stay as they are.
+
+    Args:
+      data: what stands between quotes.
+    """
     if b"\\" not in data:
         return data
     return _ESCAPE.sub(_unescape_one, data)
@@ -65,17 +73,32 @@ def _unescape_one(match: "Match[bytes]") -> bytes:
 
 
 def to_str(data: bytes) -> str:
-    """Text of unescaped bytes; bytes that are no UTF-8 show as \\xNN."""
+    """Text of unescaped bytes.
+
+    Args:
+      data: UTF-8; bytes that are not show as \\xNN.
+    """
     return data.decode("utf-8", "backslashreplace")
 
 
 def to_text(quoted: bytes) -> str:
-    """Text of escaped bytes."""
+    """Text of escaped bytes.
+
+    Args:
+      quoted: what stands between quotes.
+    """
     return to_str(unescape(quoted))
 
 
 def to_int(word: Any) -> Optional[int]:
-    """A parsed value as a whole number, or None."""
+    """A parsed value as a whole number.
+
+    Args:
+      word: of a Message.
+
+    Returns:
+      The number, or None for a quoted text, a block, or another word.
+    """
     if not isinstance(word, str) or len(word) > 24:
         return None
     try:
@@ -85,7 +108,12 @@ def to_int(word: Any) -> Optional[int]:
 
 
 def float_text(value: float, single: bool = True) -> str:
-    """Shortest text that reads back as the same float32 (or float64)."""
+    """Shortest text that reads back as the same number.
+
+    Args:
+      value: the number.
+      single: whether it is a float32; float64 otherwise.
+    """
     if value != value:
         return "nan"
     if value in (float("inf"), float("-inf")):
@@ -100,7 +128,11 @@ def float_text(value: float, single: bool = True) -> str:
 
 
 def to_single(value: float) -> float:
-    """The float32 nearest to a value, as every attribute of GE is one."""
+    """The float32 nearest to a value, as every attribute of GE is a float32.
+
+    Args:
+      value: a float64; infinite where float32 cannot hold it.
+    """
     try:
         single: float = struct.unpack("<f", struct.pack("<f", value))[0]
         return single
@@ -117,11 +149,12 @@ _TOKEN = re.compile(
 
 def parse(data: Union[bytes, bytearray], start: int = 0,
           end: Optional[int] = None) -> Message:
-    """The fields in data[start:end], blocks nested.
+    """The fields of a text, blocks nested.
 
     Args:
       data: text form, in any layout that protobuf's own parser takes, but
         for lists in brackets.
+      start, end: data[start:end] is read, to the end of `data` by default.
 
     Raises:
       TextError: unbalanced, nested deeper than MAX_DEPTH, or no text form.
@@ -189,7 +222,13 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
 
 
 def first(message: Message, name: str, default: Any = None) -> Any:
-    """Value of the first field of that name."""
+    """Value of the first field of a name.
+
+    Args:
+      message: of `parse`.
+      name: of the field.
+      default: what to return where there is none.
+    """
     for key, value in message:
         if key == name:
             return value
@@ -197,5 +236,10 @@ def first(message: Message, name: str, default: Any = None) -> Any:
 
 
 def all_of(message: Message, name: str) -> List[Any]:
-    """Values of all fields of that name."""
+    """Values of all fields of a name, in order.
+
+    Args:
+      message: of `parse`.
+      name: of the fields.
+    """
     return [value for key, value in message if key == name]

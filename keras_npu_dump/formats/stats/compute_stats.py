@@ -17,7 +17,14 @@ import numpy as np
 
 
 class Statistics(NamedTuple):
-    """max, min: of the values' own kind (int for bool and integers)."""
+    """The statistics of a tensor, in the order of a statistics file's columns.
+
+    Attributes:
+      max, min: of the values' own kind (int for bool and integers).
+      avg: the average.
+      count: elements, whatever they are.
+      nan, neg_inf, pos_inf: how many elements are NaN, -inf, inf.
+    """
     max: Union[int, float]
     min: Union[int, float]
     avg: float
@@ -99,7 +106,14 @@ def _average(finite: float, nan: int, negative: int, positive: int) -> float:
 
 
 def stats_of_blocks(blocks: Iterable[np.ndarray]) -> Statistics:
-    """`compute_stats` of an array that comes in flat blocks.
+    """`compute_stats` of an array that comes in blocks.
+
+    Args:
+      blocks: flat arrays of the same dtype, in order; each may be overwritten
+        once the next is asked for. Memory: a block.
+
+    Returns:
+      As `compute_stats` of all blocks together, the average to rounding.
 
     Raises:
       TypeError: as `compute_stats`.

@@ -186,9 +186,15 @@ class CsvRows:
         return first, inverse
 
     def integers(self, field: str) -> np.ndarray:
-        """int64: whole numbers, within 64 bits; -1 for the vendor's words for nothing.
+        """Whole numbers of a column; cells that are none are faults.
 
-        Of "index" also what is negative, missing or beyond 31 bits is a fault.
+        Args:
+          field: "index", "data_size", "count", "nan", "neg_inf" or "pos_inf".
+
+        Returns:
+          int64 per row, cut to 64 bits; -1 for the vendor's words for nothing, and
+          where the header has no such column. Of "index" also what is negative,
+          missing or beyond 31 bits is a fault.
         """
         if field not in self._place:
             return np.full(len(self), -1, np.int64)
@@ -227,7 +233,15 @@ class CsvRows:
         return result, odd
 
     def floats(self, field: str) -> np.ndarray:
-        """float64: numbers as C++ and %g print them; NaN for the vendor's words for nothing."""
+        """Numbers of a column as C++ and %g print them; cells that are none are faults.
+
+        Args:
+          field: "max", "min" or "avg".
+
+        Returns:
+          float64 per row; NaN for the vendor's words for nothing, and where the header
+          has no such column.
+        """
         if field not in self._place:
             return np.full(len(self), np.nan)
         starts, ends = self._span(field)
@@ -247,7 +261,12 @@ class CsvRows:
         return result
 
     def texts(self, field: str, default: str = "-") -> List[str]:
-        """The cells of a column as they are; `default` where the header has no such column."""
+        """Cells of a column as they are.
+
+        Args:
+          field: "io", "data_type", "format" or "shape".
+          default: for all rows where the header has no such column.
+        """
         if field not in self._place:
             return [default] * len(self)
         starts, ends = self._span(field)
@@ -275,13 +294,23 @@ class CsvRows:
 
 
 def rows_in(body: bytes) -> List[bytes]:
-    """The lines of a text that are rows: neither empty nor a repeated header."""
+    """The lines of a text that are rows: neither empty nor a repeated header.
+
+    Args:
+      body: what stands behind the header line.
+
+    Returns:
+      Lines without their ends.
+    """
     lines = [line[:-1] if line[-1:] == b"\r" else line for line in body.split(b"\n")]
     return [line for line in lines if line and not line.startswith(HEADER_START)]
 
 
 def parse_shape(cell: str) -> Optional[Tuple[int, ...]]:
     """Dimensions of a Shape cell.
+
+    Args:
+      cell: its text.
 
     Returns:
       (4, 50) for "4x50", () for "-" or "" (a scalar), None for "NA" (more than 25

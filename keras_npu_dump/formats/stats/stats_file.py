@@ -144,7 +144,14 @@ def parse_stats(data: bytes, path: Path = "<bytes>") -> np.ndarray:
 
 
 def all_columns(rows: CsvRows) -> Columns:
-    """Every column of STATS_DTYPE. Lists of texts and tuples become object arrays."""
+    """Every column of STATS_DTYPE.
+
+    Args:
+      rows: of files with the same header; their faults grow.
+
+    Returns:
+      {name of STATS_FIELDS: array}; texts and shapes are object arrays.
+    """
     rows.outputs()  # faults where the text is another
     columns: Columns = {
         "io": _objects(rows.texts("io")), "index": rows.integers("index"),
@@ -160,6 +167,9 @@ def all_columns(rows: CsvRows) -> Columns:
 
 def numeric_columns(rows: CsvRows) -> Columns:
     """Columns of numbers alone, which is quicker: size, format and shape are not looked at.
+
+    Args:
+      rows: of files with the same header; their faults grow.
 
     Returns:
       output: bool, True for outputs. index: int64, position among the inputs or
@@ -177,7 +187,14 @@ def numeric_columns(rows: CsvRows) -> Columns:
 
 
 def rows_of(columns: Columns) -> np.ndarray:
-    """1-D array of STATS_DTYPE from the columns of `all_columns`."""
+    """A structured array from columns.
+
+    Args:
+      columns: of `all_columns`.
+
+    Returns:
+      1-D array of STATS_DTYPE.
+    """
     rows = np.empty(len(columns["index"]), STATS_DTYPE)
     for name in STATS_FIELDS:
         rows[name] = columns[name]
@@ -284,11 +301,12 @@ def write_stats(path: Path, inputs: Sequence[Any] = (),
 
     Args:
       path: replaced if it exists.
-      inputs, outputs: tensors as for `tensor.write_file`.
-      dialect: "cpu" (aicpu path) or "kernel" (Atlas A2 and newer).
+      inputs, outputs: tensors as for `dump_file.write_file`.
+      dialect: "cpu" (aicpu path) or "kernel" (Atlas A2 and newer), by default "cpu".
 
     Raises:
       ValueError: an unknown dialect, or an array of a type dumps do not have.
+      OSError: the file cannot be written; what was written is deleted.
     """
     if dialect not in ("cpu", "kernel"):
         raise ValueError("Expected dialect 'cpu' or 'kernel'. Received: %r"
@@ -350,7 +368,7 @@ def stat_cells(stats: Statistics, kernel: bool = False,
     """The seven statistic cells as the device prints them.
 
     Args:
-      stats: of one tensor.
+      stats: of a tensor.
       kernel: averages and float extremes pass through 32 bits, integers are
         cut to 32 bits.
       keep_int: 64-bit integers stay whole in the kernel dialect.

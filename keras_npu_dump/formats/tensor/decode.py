@@ -52,13 +52,21 @@ def can_hold(shape: Sequence[int]) -> bool:
 
 
 def is_decoded(data_type: int) -> bool:
-    """Whether `decode` gives values; otherwise it gives the bytes."""
+    """Whether `decode` gives values; otherwise it gives the bytes.
+
+    Args:
+      data_type: OutputDataType code.
+    """
     return (dtypes.numpy_dtype(data_type) is not None
             or data_type in (DT_BF16, DT_UINT1) or data_type in _EIGHT_BIT)
 
 
 def value_dtype(data_type: int) -> np.dtype:
-    """numpy type of what `decode` returns."""
+    """Numpy type of what `decode` returns.
+
+    Args:
+      data_type: OutputDataType code.
+    """
     dtype = dtypes.numpy_dtype(data_type)
     if dtype is not None:
         return dtype
@@ -68,7 +76,16 @@ def value_dtype(data_type: int) -> np.dtype:
 
 
 def stored_bytes(data_type: int, count: int) -> int:
-    """Bytes that `count` elements take; `count` itself for unknown widths."""
+    """Bytes that elements take.
+
+    Args:
+      data_type: OutputDataType code.
+      count: of elements.
+
+    Returns:
+      Bytes, packed types rounded up to whole ones; `count` itself for types of
+      unknown width.
+    """
     bits = dtypes.dtype_bits(data_type)
     if not bits:
         return count
@@ -115,7 +132,14 @@ def decode(data: Buffer, data_type: int) -> np.ndarray:
 
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:
-    """uint16 words of float32 values, rounded to nearest even; NaN stays NaN."""
+    """float32 values as bfloat16, rounded to nearest even; NaN stays NaN.
+
+    Args:
+      values: of any shape, made float32.
+
+    Returns:
+      uint16 array of the same shape, to be written with data_type 27 (DT_BF16).
+    """
     words = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     rounded = (words.astype(np.uint64) + 0x7FFF + ((words >> 16) & 1)) >> 16
     nan = np.isnan(values)

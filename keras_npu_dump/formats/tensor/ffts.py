@@ -68,7 +68,14 @@ class Joined(NamedTuple):
 
 
 def slice_info(header: DumpHeader) -> Optional[SliceInfo]:
-    """Reads the header's slice attribute; None if there is none to read."""
+    """What a header's slice attribute says (GE `sgt_slice_type.h`).
+
+    Args:
+      header: of a dump file.
+
+    Returns:
+      SliceInfo; None if there is no such attribute, or none that can be read.
+    """
     text = header.attrs.get(SLICE_ATTR)
     if text is None:
         # The vendor's comparator takes the first attribute, whatever its name.
@@ -102,12 +109,16 @@ def _count(value: Any) -> int:
 
 
 def group_slices(file_names: Iterable[str]) -> Dict[Any, List[str]]:
-    """Groups the names of FFTS+ files that belong to one operator.
+    """Groups the names of FFTS+ files that belong to the same operator.
+
+    Args:
+      file_names: without their folder, in any order.
 
     Returns:
       {(op_type, op_name without slice, task_id, stream_id, context_id): names
       in the order of their slices}; groups of a single whole operator are
-      left out. The last of several executions counts, as for the vendor.
+      left out. The last of several executions counts, as for the vendor
+      (msaccucmp `ffts_parser.py`).
     """
     groups: Dict[Any, Dict[int, Tuple[int, str]]] = {}
     for file_name in file_names:
@@ -141,7 +152,17 @@ def _without_slice(name: DumpName) -> str:
 
 def slice_shape(info: Optional[SliceInfo], kind: str, thread: int,
                 index: int) -> Optional[Tuple[int, ...]]:
-    """Shape of one tensor of one thread in automatic mode, or None."""
+    """Shape of a tensor of a thread in automatic mode.
+
+    Args:
+      info: of `slice_info`.
+      kind: "input" or "output".
+      thread: number of the thread, `DumpName.thread_id`.
+      index: of the tensor among its kind.
+
+    Returns:
+      The slice's shape; None in manual mode, and where the attribute has none.
+    """
     if info is None or not info.automatic:
         return None
     threads = info.shapes.get(kind, [])
@@ -155,7 +176,16 @@ def slice_shape(info: Optional[SliceInfo], kind: str, thread: int,
 
 def shaped_slice(values: np.ndarray,
                  shape: Optional[Tuple[int, ...]]) -> np.ndarray:
-    """A slice's values in its own shape, or as they are if it has none."""
+    """A slice's values in its own shape.
+
+    Args:
+      values: of a dump file, in any shape.
+      shape: of `slice_shape`.
+
+    Returns:
+      The first values in that shape; all as they are where it is None, or has
+      more elements than there are.
+    """
     if shape is None:
         return values
     count = 1
@@ -167,12 +197,13 @@ def shaped_slice(values: np.ndarray,
 
 
 def join_slices(paths: Sequence[Path]) -> Joined:
-    """Reads the files of one operator and joins its outputs.
+    """Reads the files of an operator and joins its outputs.
 
     Args:
-      paths: one file per slice, in the order of the slices (`group_slices`).
+      paths: a file per slice, in the order of the slices (`group_slices`).
 
     Raises:
+      ValueError: no paths.
       FormatError: a file that cannot be read, no slice attribute, or slices
         that do not fit together.
       OSError: a file cannot be opened.

@@ -58,7 +58,16 @@ def read_header(path: Path, dir_fd: Optional[int] = None) -> DumpHeader:
 
 
 def header_of(fd: int, size: int, path: Path) -> DumpHeader:
-    """`read_header` of an open file of `size` bytes."""
+    """`read_header` of an open file.
+
+    Args:
+      fd: descriptor; its position does not matter.
+      size: of the file in bytes.
+      path: of the file, for errors.
+
+    Raises:
+      FormatError, OSError: as `read_header`; also for a file larger than MAX_FILE.
+    """
     if size > MAX_FILE:
         raise FormatError(path, "not a dump file: %s are more than any device has" % (
             human_bytes(size)), 0)
@@ -82,7 +91,19 @@ def header_of(fd: int, size: int, path: Path) -> DumpHeader:
 
 
 def read_exactly(fd: int, count: int, offset: int) -> bytes:
-    """`count` bytes at `offset`; fewer where the file ends before."""
+    """Bytes of an open file.
+
+    Args:
+      fd: descriptor; its position does not matter.
+      count: how many bytes.
+      offset: position of the first in the file.
+
+    Returns:
+      The bytes; fewer where the file ends before. Memory follows what is there.
+
+    Raises:
+      OSError: the file cannot be read.
+    """
     parts = []
     while count > 0:
         # Piecewise, so that memory follows what is there, not what is asked.
@@ -98,14 +119,21 @@ def read_exactly(fd: int, count: int, offset: int) -> bytes:
 def parse_header(head: Union[bytes, bytearray], size: int, path: Path,
                  problem: Optional[List[Tuple[str, int]]] = None
                  ) -> Optional[DumpHeader]:
-    """The header at the start of a file of which `head` is at hand.
+    """The header at the start of a file of which a part is at hand.
+
+    Args:
+      head: the first bytes of the file.
+      size: of the file in bytes.
+      path: of the file, for errors.
+      problem: a list for what is wrong where None is returned: (reason, position
+        in bytes) is appended.
 
     Returns:
-      None if this is no file with a length and a header behind it; why, and
-      at which byte, is then appended to `problem`.
+      DumpHeader; None if this is no file with a length and a header behind it, or
+      the header is not within `head`.
 
     Raises:
-      FormatError: it is one, but tensor data is missing.
+      FormatError: it is such a file, but tensor data is missing.
     """
     reason, where = "%d bytes are too few" % size, size
     if not size:

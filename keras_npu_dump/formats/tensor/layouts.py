@@ -47,9 +47,13 @@ class LayoutError(ValueError):
 
 
 class Original(NamedTuple):
-    """Attributes: values in the framework's layout, or as they were; layout,
-    the name of what they are in; reason, why they stayed as they were, or
-    None."""
+    """A tensor in the framework's layout, or as it was.
+
+    Attributes:
+      values: in `layout`.
+      layout: name of what they are in.
+      reason: why they stayed as they were; None where they did not.
+    """
     values: np.ndarray
     layout: str
     reason: Optional[str]

@@ -67,10 +67,12 @@ class TensorEntry:
 
     @property
     def dtype_name(self) -> str:
+        """Name of `data_type`, "DT_FLOAT" and so on."""
         return dtypes.dtype_name(self.data_type)
 
     @property
     def format_name(self) -> str:
+        """Name of `format`, "NHWC" and so on."""
         return dtypes.format_name(self.format)
 
     @property
@@ -112,14 +114,21 @@ class DumpHeader:
 
     @property
     def inputs(self) -> List[TensorEntry]:
+        """Entries of the kind "input", in order."""
         return [entry for entry in self.entries if entry.kind == "input"]
 
     @property
     def outputs(self) -> List[TensorEntry]:
+        """Entries of the kind "output", in order."""
         return [entry for entry in self.entries if entry.kind == "output"]
 
     def entry(self, kind: str, index: int) -> Optional[TensorEntry]:
-        """The entry, or None."""
+        """The entry of a kind and index, or None.
+
+        Args:
+          kind: "input", "output", "buffer" or "space".
+          index: position among the entries of its kind.
+        """
         for entry in self.entries:
             if entry.index == index and entry.kind == kind:
                 return entry
@@ -127,13 +136,17 @@ class DumpHeader:
 
 
 def parse_message(buffer: wire.Buffer, pos: int, end: int) -> DumpHeader:
-    """DumpData in buffer[pos:end]; offsets of data are not yet placed.
+    """Reads a DumpData message; offsets of data are not yet placed.
 
     Where a message carries data itself (legacy files), `offset` and `size`
     are those of the data inside `buffer`.
 
+    Args:
+      buffer: bytes, or a map of the file.
+      pos, end: the message is buffer[pos:end].
+
     Raises:
-      WireError: not a message, or one of absurd size.
+      WireError: not a message, or of absurd size.
     """
     header = _new(DumpHeader)
     header.entries, header.attrs = [], {}

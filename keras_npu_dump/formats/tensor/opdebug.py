@@ -40,17 +40,17 @@ _OLD_BLOCKS = (("DHA Atomic Add", 0, 512), ("L2 Atomic Add", 128, 768),
 
 
 class OverflowRecord(NamedTuple):
-    """One overflow.
+    """An overflow as the device recorded it.
 
     Attributes:
       source: "AIC", "AIV", "AICPU", "SDMA" of the new layout, or
-        "DHA Atomic Add", "L2 Atomic Add", "AI Core" of the old one.
-      status: words of the status register, one or (new AIC and AIV) four.
+        "DHA Atomic Add", "L2 Atomic Add", "AI Core" of the old layout.
+      status: words of the status register: a single word, or (new AIC and AIV) four.
       model_id, stream_id, task_id: None where the device had none (65535).
       fields: every other value by the vendor's name, as a number.
       valid: the device's own mark; the old layout has none and is valid where
         the status is not 0.
-      version: of the new layout; None for the old one.
+      version: of the new layout; None for the old layout.
     """
     source: str
     status: Tuple[int, ...]
@@ -63,7 +63,13 @@ class OverflowRecord(NamedTuple):
 
 
 def read_overflow(path: Path) -> List[OverflowRecord]:
-    """Records of an Opdebug file: one of the new layout, three of the old.
+    """Records of an Opdebug file.
+
+    Args:
+      path: the file.
+
+    Returns:
+      A single record of the new layout, three of the old.
 
     Raises:
       FormatError: no dump file, or no record in it.
@@ -85,6 +91,12 @@ def read_overflow(path: Path) -> List[OverflowRecord]:
 
 def parse_record(data: bytes) -> List[OverflowRecord]:
     """Records in the payload of an Opdebug file.
+
+    Args:
+      data: bytes of its output, 2048 in files of devices.
+
+    Returns:
+      A single record of the new layout, three of the old.
 
     Raises:
       ValueError: neither layout, or cut off.
@@ -144,7 +156,13 @@ def _id(value: int) -> Optional[int]:
 
 
 def vendor_json(data: bytes) -> Dict[str, Any]:
-    """A record as the vendor's converter writes it as JSON.
+    """A record as the vendor's converter writes it as JSON (msaccucmp `dump_data_parser.py`).
+
+    Args:
+      data: bytes of an Opdebug file's output.
+
+    Returns:
+      A dict for `json.dumps`.
 
     Raises:
       ValueError: as `parse_record`.
@@ -191,7 +209,10 @@ def pack_record(source: str, fields: Dict[str, int],
     Args:
       source: "AIC", "AIV", "AICPU" or "SDMA".
       fields: by the vendor's names; those left out are 65535 (none).
-      status: four words for AIC and AIV with version 1, else one.
+      status: words of the status register: four for AIC and AIV with version 1, else a
+        single word; by default (1,).
+      version: of the layout, 0 or 1; by default 0.
+      valid: the device's mark; by default True.
     """
     names = _FIELDS[source]
     words = [fields.get(name, INVALID_ID) for name in names[:-1]]

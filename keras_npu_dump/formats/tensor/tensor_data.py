@@ -23,7 +23,14 @@ def read_file(path: Path, dir_fd: Optional[int] = None
 
     Entries that the device left out (`stored` False) give an empty array of
     their type. Memory: the whole file; see `read_array` for single tensors.
-    The arrays of a small file are read-only views of one buffer.
+    The arrays of a small file are read-only views of the same buffer.
+
+    Args:
+      path: the file; relative to `dir_fd` if that is given.
+      dir_fd: descriptor of an open folder.
+
+    Returns:
+      (header, an array per entry as of `read_array`).
 
     Raises:
       FormatError, OSError: as `read_header`.
@@ -47,23 +54,24 @@ def read_file(path: Path, dir_fd: Optional[int] = None
 
 def read_array(path: Path, entry: TensorEntry, mmap: bool = False,
                dir_fd: Optional[int] = None) -> np.ndarray:
-    """Values of one tensor.
+    """Values of a tensor.
 
     Args:
       path: the dump file that `entry` was read from.
       entry: of `read_header(path).entries`.
       mmap: map the file instead of reading it (read-only array; for types
         that numpy does not have, the decoded copy is in memory all the same).
-        The file must not be cut while the array is in use.
-      dir_fd: an open folder that `path` is relative to.
+        The file must not be cut while the array is in use. By default False.
+      dir_fd: descriptor of an open folder that `path` is relative to.
 
     Returns:
       An array of the shape in the header, in the layout `entry.format`, of
       the type that `decode.value_dtype` names. Bytes beyond the shape's
       product are left out, as the vendor's converter does. Flat, with what
       there is, where the bytes do not fill the shape (an FFTS slice has the
-      whole tensor's shape in its header) or a dimension is unknown.
-      DT_UNDEFINED and types without a documented bit order are flat bytes.
+      whole tensor's shape in its header), a dimension is unknown, or numpy can
+      hold no such shape (`decode.can_hold`). DT_UNDEFINED and types without a
+      documented bit order are flat bytes.
 
     Raises:
       FormatError: the file is shorter than the entry says.
@@ -78,7 +86,15 @@ def read_array(path: Path, entry: TensorEntry, mmap: bool = False,
 
 def read_bytes(path: Path, entry: TensorEntry,
                dir_fd: Optional[int] = None) -> np.ndarray:
-    """The stored bytes of one tensor as a flat uint8 array.
+    """The stored bytes of a tensor.
+
+    Args:
+      path: the dump file that `entry` was read from.
+      entry: of its header.
+      dir_fd: descriptor of an open folder that `path` is relative to.
+
+    Returns:
+      A flat uint8 array, empty where the device left the data out.
 
     Raises:
       FormatError, OSError: as `read_array`.
@@ -93,11 +109,15 @@ def read_bytes(path: Path, entry: TensorEntry,
 
 def iter_blocks(path: Path, entry: TensorEntry,
                 block_bytes: int = 8 << 20) -> Iterator[np.ndarray]:
-    """Yields the values of one tensor as flat arrays, block by block.
+    """Yields the values of a tensor as flat arrays, block by block.
 
-    Each block is decoded from at most `block_bytes` bytes and is valid until
-    the next one is asked for: the same memory is used again. All stored
-    elements are given, also those beyond the shape's product.
+    A block is valid until the next is asked for: the same memory is used again.
+    All stored elements are given, also those beyond the shape's product.
+
+    Args:
+      path: the dump file that `entry` was read from.
+      entry: of its header.
+      block_bytes: bytes of the file that make a block, by default 8 MiB.
 
     Raises:
       FormatError, OSError: as `read_array`.
@@ -111,7 +131,18 @@ def iter_blocks(path: Path, entry: TensorEntry,
 
 def blocks_of(fd: int, file_size: int, path: Path, entry: TensorEntry,
               block_bytes: int = 8 << 20) -> Iterator[np.ndarray]:
-    """`iter_blocks` of an open file of `file_size` bytes."""
+    """`iter_blocks` of an open file.
+
+    Args:
+      fd: descriptor; its position does not matter.
+      file_size: in bytes.
+      path: of the file, for errors.
+      entry: of its header.
+      block_bytes: bytes of the file that make a block, by default 8 MiB.
+
+    Raises:
+      FormatError, OSError: as `read_array`.
+    """
     block = max(16, block_bytes // 16 * 16)  # whole elements of every type
     left = entry.size if entry.stored else 0
     _check(file_size, path, entry.offset, left)

@@ -24,14 +24,14 @@ _IOV_MAX = 512
 
 @dataclasses.dataclass
 class TensorValue:
-    """One tensor to write.
+    """A tensor to write.
 
     Attributes:
       data: a numpy array, or the stored bytes; None writes an entry without
         data, as the device does where it finds no address.
-      data_type: OutputDataType number; default: that of the array, 4 (uint8)
+      data_type: OutputDataType code; default: that of the array, 4 (DT_UINT8)
         for bytes. Give it for what numpy cannot hold, e.g. 27 with uint16.
-      format: ge::Format number of the layout, default 2 (ND).
+      format: ge::Format code of the layout, default 2 (ND).
       shape: default: the array's; (number of bytes,) for bytes.
       original_shape: shape in the framework's layout; None leaves it out.
       original_op: None leaves it out.
@@ -51,12 +51,28 @@ class TensorValue:
 
 
 def as_value(value: Any) -> TensorValue:
-    """A TensorValue as it is; an array or bytes with all defaults."""
+    """A TensorValue of whatever `write_file` takes.
+
+    Args:
+      value: a TensorValue, returned as it is; or an array or bytes, which get all
+        defaults.
+    """
     return value if isinstance(value, TensorValue) else TensorValue(value)
 
 
 def payload(value: TensorValue) -> Tuple[Any, int, Tuple[int, ...], int]:
-    """(buffer of the stored bytes, data_type, shape, size) of a value."""
+    """What of a value goes into a file.
+
+    Args:
+      value: the tensor.
+
+    Returns:
+      (buffer of the stored bytes, OutputDataType code, shape, size in bytes by the
+      header).
+
+    Raises:
+      ValueError: an array of a type that dumps do not have.
+    """
     data = value.data
     if data is None:
         size = value.size or 0
@@ -209,7 +225,14 @@ def _as_bytes(stored: Any) -> bytes:
 
 
 def write_parts(path: Path, parts: Sequence[Any]) -> int:
-    """Writes buffers one behind the other into a file of mode 0600.
+    """Writes buffers behind each other into a file of mode 0600.
+
+    Args:
+      path: replaced if it exists.
+      parts: objects with the buffer protocol.
+
+    Returns:
+      Bytes written.
 
     Raises:
       FileExistsError: something that is no file has the name.

@@ -31,7 +31,19 @@ class WireError(ValueError):
 
 
 def read_varint(buffer: Buffer, pos: int, end: int) -> Tuple[int, int]:
-    """Unsigned 64-bit value at `pos` and the position behind it."""
+    """A number of 7 bits per byte.
+
+    Args:
+      buffer: bytes, or a map of the file.
+      pos: of its first byte.
+      end: where the message ends.
+
+    Returns:
+      (unsigned value of 64 bits, position behind it).
+
+    Raises:
+      WireError: longer than 10 bytes, or cut off.
+    """
     result = 0
     shift = 0
     while pos < end:
@@ -47,11 +59,15 @@ def read_varint(buffer: Buffer, pos: int, end: int) -> Tuple[int, int]:
 
 
 def fields(buffer: Buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]:
-    """Yields (tag, a, b) for every field of the message in buffer[pos:end].
+    """Yields (tag, a, b) for every field of a message.
 
-    `tag` is number * 8 + wire type. For a varint, `a` is the unsigned value
-    and for a length-delimited field [a, b) are its bytes; for fixed fields
+    `tag` is the field's number * 8 + its wire type. For a varint, `a` is the unsigned
+    value; for a length-delimited field [a, b) are its bytes; for fixed fields
     [a, b) are the 8 or 4 bytes. `b` is always the position behind the field.
+
+    Args:
+      buffer: bytes, or a map of the file.
+      pos, end: the message is buffer[pos:end].
 
     Raises:
       WireError: cut off, a length beyond `end`, field number 0, or a group.
@@ -106,7 +122,16 @@ def fields(buffer: Buffer, pos: int, end: int) -> Iterator[Tuple[int, int, int]]
 
 
 def packed_varints(buffer: Buffer, pos: int, end: int, limit: int) -> List[int]:
-    """Unsigned values of a packed repeated field; at most `limit` of them."""
+    """Unsigned values of a packed repeated field.
+
+    Args:
+      buffer: bytes, or a map of the file.
+      pos, end: the field's bytes are buffer[pos:end].
+      limit: how many values are believed.
+
+    Raises:
+      WireError: cut off, or more than `limit` values.
+    """
     values = []
     while pos < end:
         byte = buffer[pos]
@@ -122,12 +147,20 @@ def packed_varints(buffer: Buffer, pos: int, end: int, limit: int) -> List[int]:
 
 
 def signed(value: int) -> int:
-    """An unsigned 64-bit value read as two's complement."""
+    """An unsigned 64-bit value read as two's complement.
+
+    Args:
+      value: of `read_varint` or `fields`.
+    """
     return value - (1 << 64) if value >> 63 else value
 
 
 def varint(value: int) -> bytes:
-    """Encoding of an unsigned (or negative 64-bit) value."""
+    """Encoding of a number.
+
+    Args:
+      value: unsigned, or a negative number of 64 bits.
+    """
     value &= _MASK64
     if value < 0x80:
         return bytes((value,))
@@ -140,21 +173,39 @@ def varint(value: int) -> bytes:
 
 
 def put_varint(out: bytearray, number: int, value: int) -> None:
-    """Appends a varint field, or nothing if it has proto3's default 0."""
+    """Appends a varint field, or nothing if it has proto3's default 0.
+
+    Args:
+      out: the message so far.
+      number: of the field.
+      value: as for `varint`.
+    """
     if value:
         out += varint(number << 3)
         out += varint(value)
 
 
 def put_bytes(out: bytearray, number: int, data: bytes) -> None:
-    """Appends a length-delimited field, also if empty."""
+    """Appends a length-delimited field, also if empty.
+
+    Args:
+      out: the message so far.
+      number: of the field.
+      data: its bytes.
+    """
     out += varint(number << 3 | BYTES)
     out += varint(len(data))
     out += data
 
 
 def put_text(out: bytearray, number: int, text: str) -> None:
-    """Appends a string field, or nothing if it is empty."""
+    """Appends a string field, or nothing if it is empty.
+
+    Args:
+      out: the message so far.
+      number: of the field.
+      text: written as UTF-8; surrogates that stand for bytes as these bytes.
+    """
     if text:
         put_bytes(out, number, text.encode("utf-8", "surrogateescape"))
 

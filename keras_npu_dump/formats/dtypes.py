@@ -200,7 +200,7 @@ def dtype_of(dtype: object) -> int:
     """OutputDataType code of an array's type.
 
     Args:
-      dtype: a numpy dtype, or one of ml_dtypes or TensorFlow, known by its `name`.
+      dtype: a numpy dtype, or a dtype of ml_dtypes or TensorFlow, known by its `name`.
 
     Returns:
       The code, 0 (DT_UNDEFINED) where dumps have no such type.

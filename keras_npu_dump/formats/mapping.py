@@ -30,10 +30,9 @@ def read_mapping(folder: Path, dir_fd: Optional[int] = None) -> Dict[str, str]:
       dir_fd: descriptor of an open folder.
 
     Returns:
-      {digits: long name}, without the extension that only long names have; empty
-      where there is no mapping.csv. Lines of another form are left out: other tools
-      write theirs into the same file. Of several lines for the same digits the last
-      counts. At most the first 100 MiB are read.
+      {digits: long name}; empty where there is no mapping.csv. Lines of another form
+      are left out: other tools write theirs into the same file. Of several lines for
+      the same digits the last counts. At most the first 100 MiB are read.
 
     Raises:
       FormatError: mapping.csv is no regular file, or larger than the vendor reads.
@@ -58,7 +57,7 @@ def count_skipped(folder: Path) -> int:
 
 
 def _rows(folder: Path, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
-    """(digits, long name) of each line; None for one of another form."""
+    """(digits, long name) of each line; None for a line of another form."""
     path = os.path.join(os.fspath(folder), MAPPING)
     try:
         fd, size = open_regular(path, dir_fd)

@@ -27,7 +27,7 @@ _new = tuple.__new__
 
 
 class DumpName(NamedTuple):
-    """What the name of one dump file says.
+    """What the name of a dump file says.
 
     Attributes:
       op_type, op_name: sanitised; op_name is "" in rare old files without it.
@@ -149,7 +149,7 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
 
 
 def _numbers(parts: List[str], file_name: str) -> Optional[List[int]]:
-    """The fields as numbers, None if one is not a decimal of 64 bits."""
+    """The fields as numbers, None if any is not a decimal of 64 bits."""
     ascii_only = file_name.isascii()
     for part in parts:
         if not part.isdigit() or len(part) > _MAX_DIGITS \
@@ -186,7 +186,7 @@ def format_dump_name(name: DumpName) -> str:
 
 
 def is_digits(file_name: str) -> bool:
-    """Whether a file name stands for a longer one (see `mapping.py`).
+    """Whether a file name stands for a longer name (see `mapping.py`).
 
     Args:
       file_name: without its folder.

@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_npu_dump.formats import names
 from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
-from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file
 from keras_npu_dump.formats.tensor import opdebug as overflow
 
@@ -101,7 +101,7 @@ class Job:
         path = os.path.join(folder, names.format_dump_name(names.DumpName(
             kind, name, task, 3, self.stamp, csv=self.data == "stats")))
         if self.data == "stats":
-            stats_file.write_stats(path, inputs, outputs)
+            stats_writer.write_stats(path, inputs, outputs)
         else:
             dump_file.write_file(path, name, inputs, outputs, self.stamp)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats.stats import stats_file, stats_folder
+from keras_npu_dump.formats.stats import stats_file, stats_folder, stats_writer
 from keras_npu_dump.formats.stats.stats_file import HEADER, parse_stats, parse_texts
 
 TITLES = HEADER.split(",")
@@ -135,7 +135,7 @@ def test_what_is_no_index_is_a_fault(index):
 
 
 def test_a_file_that_became_a_folder_is_a_problem_of_its_own(tmp_path):
-    stats_file.write_stats(tmp_path / "a.csv", [np.arange(3.0)])
+    stats_writer.write_stats(tmp_path / "a.csv", [np.arange(3.0)])
     (tmp_path / "b.csv").mkdir()
     names = ["a.csv", "b.csv"]
     for table in (stats_folder.read_folder_stats(tmp_path, names),

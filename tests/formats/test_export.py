@@ -13,7 +13,7 @@ from keras_npu_dump.export.tensor_files import origin_formats_of
 from keras_npu_dump.formats import mapping, npy
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
-from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file, opdebug
 from tests.formats.test_layouts import blocked_nhwc, numbered
 
@@ -35,7 +35,7 @@ def run(tmp_path):
     dump_file.write_file(folder / "Cast.c.2.2.1617161424189417", "c", [],
                       [dump_file.TensorValue(b"\x80\x3f", 27, shape=()),
                        dump_file.TensorValue(b"text", 13, shape=(1,))])
-    stats_file.write_stats(folder / (CONV + ".csv"), [plain])
+    stats_writer.write_stats(folder / (CONV + ".csv"), [plain])
     (folder / "notes.txt").write_text("x")
     return tmp_path / "dump"
 

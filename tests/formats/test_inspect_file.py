@@ -9,7 +9,7 @@ from keras_npu_dump.analysis.inspect.file import inspect_file, inspect_folder
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.formats import mapping
 from keras_npu_dump.formats.graph import graph_writer
-from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file, opdebug
 from keras_npu_dump.report.inspect_text import as_text
 from tests.formats import graphs
@@ -75,7 +75,7 @@ def test_a_file_with_bytes_behind_and_attributes(tmp_path):
 
 def test_a_statistics_file(tmp_path):
     path = tmp_path / "Add.a.1.2.1900000000123456.csv"
-    stats_file.write_stats(path, [np.array([np.nan, 1])],
+    stats_writer.write_stats(path, [np.array([np.nan, 1])],
                       [dump_file.TensorValue(b"\0\0", 27), np.float32(2)])
     description, text = told(path)
     assert [row["io"] for row in description["rows"]] == ["Input", "Output",
@@ -135,7 +135,7 @@ def test_content_decides_where_the_name_says_nothing(tmp_path):
     path = tmp_path / "renamed"
     dump_file.write_file(path, "a", [np.zeros(3)])
     assert told(path)[0]["kind"] == "dump"
-    stats_file.write_stats(path, [np.zeros(3)])
+    stats_writer.write_stats(path, [np.zeros(3)])
     assert told(path)[0]["kind"] == "stats"
 
 
@@ -156,7 +156,7 @@ def test_a_folder_of_tensors_and_statistics(tmp_path):
     name = "Add.a.1.2.1900000000123456"
     dump_file.write_file(step / name, "a", [np.array([1, np.nan])],
                       [np.zeros(2, np.complex64)])
-    stats_file.write_stats(step / (name + ".csv"), [np.arange(3)])
+    stats_writer.write_stats(step / (name + ".csv"), [np.arange(3)])
     (step / "Cut.a.1.2.1900000000123456").write_bytes(b"123")
     description = inspect_folder(tmp_path)
     json.dumps(description, allow_nan=False)

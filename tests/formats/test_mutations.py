@@ -19,7 +19,7 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import mapping, names
 from keras_npu_dump.formats.graph import graph_reader, graph_writer
 from keras_npu_dump.formats.graph.ge_graph import AttrList, Desc, Graph, GraphOp
-from keras_npu_dump.formats.stats import stats_file, stats_folder
+from keras_npu_dump.formats.stats import stats_file, stats_folder, stats_writer
 from keras_npu_dump.formats.tensor import dump_file as tensor
 from keras_npu_dump.formats.tensor import ffts, layouts, opdebug
 from tests.formats import graphs
@@ -171,7 +171,7 @@ def test_statistics(folder):
         repr(rows)
     endure(folder, "Add.a.1.2.1617161424189416.csv",
            [CPU.encode(), CPU.encode() * 2, written(folder, lambda path:
-            stats_file.write_stats(path, [np.arange(9.0)], [np.arange(3)],
+            stats_writer.write_stats(path, [np.arange(9.0)], [np.arange(3)],
                               "kernel"))], read)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats.stats import compute_stats, stats_file, stats_folder
+from keras_npu_dump.formats.stats import compute_stats, stats_file, stats_folder, stats_writer
 from keras_npu_dump.formats.tensor import dump_file
 from tests.formats.test_names import real_names
 
@@ -103,7 +103,7 @@ def test_values_without_statistics_are_refused():
 @FAST
 @given(st.lists(ARRAYS, max_size=3), st.lists(ARRAYS, max_size=3))
 def test_what_is_written_reads_back(path, inputs, outputs):
-    size = stats_file.write_stats(path, inputs, outputs)
+    size = stats_writer.write_stats(path, inputs, outputs)
     assert size == os.path.getsize(path)
     rows = stats_file.read_stats(path)
     assert [row["io"] for row in rows] == ["Input"] * len(inputs) \
@@ -147,7 +147,7 @@ def test_both_dialects_in_one_table(path):
 
 def test_the_writer_prints_what_the_device_prints(path):
     values = np.array([2.5, -1, 1e-7, 123456789], np.float32)
-    stats_file.write_stats(path, [values, np.int8(-3), np.zeros((2, 0), "f4")],
+    stats_writer.write_stats(path, [values, np.int8(-3), np.zeros((2, 0), "f4")],
                       [np.array([True, False]),
                        dump_file.TensorValue(np.array([16256], np.uint16), 27),
                        np.array([-2 ** 63, 2 ** 63 - 1])])
@@ -163,7 +163,7 @@ def test_the_writer_prints_what_the_device_prints(path):
 
 
 def test_the_kernel_dialect_differs_where_the_kernel_does(path):
-    stats_file.write_stats(
+    stats_writer.write_stats(
         path, [dump_file.TensorValue(np.array([16256], np.uint16), 27),
                dump_file.TensorValue(b"abc", 13, shape=())],
         [np.array([2 ** 32 - 1], np.uint32),
@@ -176,7 +176,7 @@ def test_the_kernel_dialect_differs_where_the_kernel_does(path):
         "Output,1,4,DT_FLOAT,DHWCH,NA,0,0,0,1,0,0,0",
         "Output,2,8,DT_DOUBLE,UNKNOW,1,inf,inf,inf,1,0,0,0"]
     with pytest.raises(ValueError, match="Received: 'gpu'"):
-        stats_file.write_stats(path, dialect="gpu")
+        stats_writer.write_stats(path, dialect="gpu")
 
 
 def test_other_columns_and_orders_go_by_the_headers_names(path):
@@ -249,7 +249,7 @@ def test_a_whole_folder_reads_as_its_files_do(tmp_path):
         elif number % 7 == 6:
             target.write_text("Index,Input/Output,l2norm\n1,Output,2.0\n")
         else:
-            stats_file.write_stats(target, [rng.rand(3, 4)],
+            stats_writer.write_stats(target, [rng.rand(3, 4)],
                               [rng.randint(0, 9, 5), np.float16(1)])
     listed.append("missing.csv")
     result = stats_folder.read_folder_stats(tmp_path, listed)
@@ -291,7 +291,7 @@ def test_a_folder_of_tensors_computes_to_the_same_table(tmp_path):
         names.append("Add.a%d.1.2.1617161424189416" % number)
         dump_file.write_file(tmp_path / names[-1], "a", [value], [value[..., :1]
                           if value.ndim else value], buffers=[b"x"])
-        stats_file.write_stats(tmp_path / (names[-1] + ".csv"), [value],
+        stats_writer.write_stats(tmp_path / (names[-1] + ".csv"), [value],
                           [value[..., :1] if value.ndim else value])
     (tmp_path / "cut").write_bytes(b"123")
     computed = stats_folder.compute_folder_stats(tmp_path, names + ["cut",

@@ -13,7 +13,7 @@ from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values, dtype_numbers
 from keras_npu_dump.formats import mapping, names
-from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file
 
 MARK = {"emulated": "keras_npu_dump"}
@@ -64,7 +64,7 @@ def write_operator(folder: str, session: Session, op_type: str, op_name: str, ta
                              device_id=session.device_id)
     path = mapping.create_dump_file(folder, names.format_dump_name(name))
     if session.stats:
-        stats_file.write_stats(path, inputs, outputs, session.generation.csv)
+        stats_writer.write_stats(path, inputs, outputs, session.generation.csv)
     else:
         # Of an A2 file the vendor's converter takes the first attribute for a slice's.
         dump_file.write_file(path, op_name, inputs, outputs, stamp, attrs=None if a2 else MARK)

@@ -71,7 +71,7 @@ class Other(NamedTuple):
 
 
 class Desc:
-    """One input or output of an operator (ge.proto.TensorDescriptor).
+    """An input or output of an operator (ge.proto.TensorDescriptor).
 
     Attributes:
       dtype: "DT_FLOAT" and so on; "DT_UNDEFINED" if not set.
@@ -186,7 +186,7 @@ class GraphOp:
       input_descs, output_descs: Desc per registered slot.
       original_op_names: framework operators that this operator stands for; [] if
         GE inserted it, None if the graph does not tell (then it stands for itself).
-      attrs: all attributes by key; `attr(key)` reads a single one.
+      attrs: all attributes by key; `attr(key)` reads a single attribute.
       id, stream_id: 0 if not set.
       subgraph_names: graphs that this operator calls.
       fields: further plain fields by name (dst_name, src_index, ...), each a
@@ -346,14 +346,14 @@ class GraphOp:
 
 
 class Graph:
-    """One graph (ge.proto.GraphDef).
+    """A graph (ge.proto.GraphDef).
 
     Attributes:
       name: raw; the root graph of a file comes first.
       ops: list of GraphOp.
       inputs, outputs: edges of the graph itself, mostly empty.
       attrs: by key.
-      lacks: what a poorer kind of file does not say, one sentence each; ()
+      lacks: what this kind of file does not hold, a sentence each; ()
         for ge_proto.
     """
     __slots__ = ("attrs", "inputs", "lacks", "name", "ops", "outputs")

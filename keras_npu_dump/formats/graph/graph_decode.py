@@ -1,7 +1,7 @@
 """From parsed blocks of GE's graph text to attributes, operators, graphs."""
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from keras_npu_dump.formats.graph import protobuf_text
 from keras_npu_dump.formats.graph.ge_graph import (
@@ -15,7 +15,7 @@ from keras_npu_dump.formats.graph.ge_graph import (
     TensorAttr,
 )
 
-# What stands where a text was too long to be read (see graph_source.py).
+# What stands where a text was too long to be read (see long_lines.py).
 ELIDED = "ELIDED_TEXT"
 
 _LIST_KIND = "VT_LIST_"
@@ -52,6 +52,22 @@ def decode_value(message: protobuf_text.Message) -> Any:
     for name, value in message:
         return _decode(name, value)
     return None
+
+
+def decode_attr(message: protobuf_text.Message) -> Tuple[str, Any]:
+    """(key, value) of an attribute.
+
+    Args:
+      message: the inside of an `attr` block of the two upper levels.
+
+    Raises:
+      TextError: no key or no value, or as `decode_value`.
+    """
+    key = protobuf_text.first(message, "key", b"")
+    value = protobuf_text.first(message, "value", [])
+    if not isinstance(key, bytes) or not isinstance(value, list):
+        raise protobuf_text.TextError("an attribute without key and value", 0)
+    return protobuf_text.to_str(key), decode_value(value)
 
 
 def decode_attrs(message: protobuf_text.Message) -> Dict[str, Any]:
@@ -152,7 +168,7 @@ def plain(name: str, value: Any) -> Any:
     """A plain field as Python has it.
 
     Args:
-      name: of the field; one that is not known gives what its text looks
+      name: of the field; an unknown field gives what its text looks
         like: text, bool, whole number, or the word itself.
       value: bytes of a quoted text, or a word.
 

@@ -37,7 +37,7 @@ def decode_node(message: protobuf_text.Message) -> Tuple[GraphOp, Optional[Graph
 
     Returns:
       (operator, sub-graph); the sub-graph is None for all but the nodes that GE
-      makes to hold one.
+      makes for sub-graphs.
 
     Raises:
       TextError: a field of another kind than ONNX gives it.

@@ -289,7 +289,7 @@ def _events_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
             elif line == b"  node {":
                 yield "node", _inside(part, path, graph_onnx.decode_node)
             elif line == b"  attr {":
-                yield "attr", _inside(part, path, _attr)
+                yield "attr", _inside(part, path, graph_decode.decode_attr)
 
 
 def _blocks_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
@@ -318,11 +318,3 @@ def _decoded(part: Part, start: int, end: int, path: str,
         return decode(protobuf_text.parse(part.data, start, end))
     except protobuf_text.TextError as error:
         raise FormatError(path, error.reason, part.base + (error.offset or start)) from None
-
-
-def _attr(block: protobuf_text.Message) -> Tuple[str, Any]:
-    key = protobuf_text.first(block, "key", b"")
-    value = protobuf_text.first(block, "value", [])
-    if not isinstance(key, bytes) or not isinstance(value, list):
-        raise protobuf_text.TextError("an attribute without key and value", 0)
-    return protobuf_text.to_str(key), graph_decode.decode_value(value)

@@ -126,7 +126,7 @@ def _fields(out: List[bytes], indent: bytes, fields: Mapping[str, Any],
         value = fields.get(name)
         if value is None:
             continue
-        # A repeated field prints its zeros, a single one does not.
+        # A repeated field prints its zeros, a single field does not.
         values = value if isinstance(value, list) else [value] if value else []
         for item in values:
             if is_text:
@@ -260,7 +260,7 @@ def _list(out: List[bytes], indent: bytes, values: Any) -> None:
 
 
 def _kind(values: Any) -> str:
-    """Kind of a plain list by its first element; an empty one is of texts."""
+    """Kind of a plain list by its first element; an empty list is of texts."""
     for item in values:
         for kind, types in _KINDS:
             if isinstance(item, types):

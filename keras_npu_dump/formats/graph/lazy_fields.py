@@ -1,4 +1,4 @@
-"""One operator's or description's text, from which values are cut on demand.
+"""The text of an operator or description, from which values are cut on demand.
 
 GE prints one field a line with exact indentation, and escapes line ends
 inside texts, so that a literal such as `\\n    attr {\\n` can only be what it
@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.graph import graph_decode, protobuf_text
 from keras_npu_dump.formats.graph.ge_graph import Desc, GraphOp
+from keras_npu_dump.formats.graph.protobuf_text import to_text
 
 _OP_HEAD = re.compile(
     rb'\n(?:    name: "(.*)"\n)?(?:    type: "(.*)"\n)?'
@@ -30,33 +31,25 @@ Memo = Dict[bytes, Desc]
 
 
 def make_op(raw: bytes, path: str, offset: int, memo: Memo) -> GraphOp:
-    """GraphOp of one block.
+    """GraphOp of a block.
 
     Args:
-      raw: from the line end behind `  op {` to the one before `  }`.
+      raw: from the line end behind `  op {` to the line end before `  }`.
       path, offset: where that is, for errors.
-      memo: descriptions seen in this file. Many operators share one; equal
+      memo: descriptions seen in this file. Many operators have the same; equal
         texts give the same object, which must not be changed.
     """
     match = _OP_HEAD.match(raw)
     name, kind, inputs = match.groups() if match else (None, None, None)
     op = GraphOp.__new__(GraphOp)
-    op.name = _str(name)
-    op.type = _str(kind)
-    op.inputs = [_str(edge) for edge in _INPUT.findall(inputs)] \
+    op.name = to_text(name or b"")
+    op.type = to_text(kind or b"")
+    op.inputs = [to_text(edge) for edge in _INPUT.findall(inputs)] \
         if inputs else []
     op._input_descs = op._output_descs = None
     op._attrs = op._fields = None
     op._source = OpSource(raw, path, offset, memo)
     return op
-
-
-def _str(quoted: Optional[bytes]) -> str:
-    if not quoted:
-        return ""
-    if b"\\" in quoted:
-        quoted = protobuf_text.unescape(quoted)
-    return quoted.decode("utf-8", "backslashreplace")
 
 
 class _Source:
@@ -90,12 +83,7 @@ class _Source:
 
     def _parsed(self, start: int, end: int) -> Tuple[str, Any]:
         try:
-            block = protobuf_text.parse(self.raw, start, end)
-            key = protobuf_text.first(block, "key", b"")
-            value = protobuf_text.first(block, "value", [])
-            if isinstance(key, bytes) and isinstance(value, list):
-                return protobuf_text.to_str(key), graph_decode.decode_value(value)
-            raise protobuf_text.TextError("an attribute without key and value", start)
+            return graph_decode.decode_attr(protobuf_text.parse(self.raw, start, end))
         except protobuf_text.TextError as error:
             raise FormatError(self.path, error.reason,
                               self.offset + (error.offset or start)) from None
@@ -125,7 +113,7 @@ class _Source:
         start, end = found
         values = _LIST_TEXT.findall(self.raw, start, end + 1)
         if values:
-            return [_str(value) for value in values]
+            return [to_text(value) for value in values]
         value = self._parsed(start, end)[1]
         if isinstance(value, list):
             return [item for item in value if isinstance(item, str)]
@@ -152,7 +140,7 @@ class _Source:
 
 
 class OpSource(_Source):
-    """Text of one operator."""
+    """Text of an operator."""
     __slots__ = ("memo",)
     pad = b"    "
     line = re.compile(rb'(?<=\n)    (\w+): (?:"(.*)"|(.*))(?=\n|\Z)')
@@ -208,7 +196,7 @@ class OpSource(_Source):
 
 
 class DescSource(_Source):
-    """Text of one tensor description of an operator."""
+    """Text of a tensor description of an operator."""
     __slots__ = ()
     pad = b"      "
     line = re.compile(rb'(?<=\n)      (\w+): (?:"(.*)"|(.*))(?=\n|\Z)')
@@ -231,7 +219,7 @@ def _make_desc(raw: bytes, path: str, offset: int) -> Desc:
     desc = Desc.__new__(Desc)
     desc.dtype = "DT_UNDEFINED" if dtype is None else dtype.decode("ascii")
     desc.shape = tuple(map(int, _DIM.findall(dims))) if dims else ()
-    desc.layout = _str(layout)
+    desc.layout = to_text(layout or b"")
     desc._attrs = desc._fields = None
     desc._source = DescSource(raw, path, offset)
     return desc

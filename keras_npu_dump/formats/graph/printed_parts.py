@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
     @property
     def line(self) -> bytes:
-        """The first line, or the start of a long one."""
+        """The first line, or the start of a long line."""
         return self.data[self.start:min(self.head, self.start + MAX_LINE_START)]
 
 

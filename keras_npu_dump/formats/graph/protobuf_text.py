@@ -87,7 +87,9 @@ def to_text(quoted: bytes) -> str:
     Args:
       quoted: what stands between quotes.
     """
-    return to_str(unescape(quoted))
+    if b"\\" in quoted:
+        quoted = unescape(quoted)
+    return quoted.decode("utf-8", "backslashreplace")
 
 
 def to_int(word: Any) -> Optional[int]:
@@ -183,7 +185,7 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
                 name = None
         elif kind == 2:
             if name is None:
-                # Adjacent texts are one text.
+                # Adjacent texts belong together.
                 if stack[-1] and isinstance(stack[-1][-1][1], bytes):
                     key, value = stack[-1][-1]
                     stack[-1][-1] = (key, value

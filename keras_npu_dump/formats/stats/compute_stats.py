@@ -5,8 +5,8 @@ where a tensor is not finite:
 
 * max and min start with the first element and move by `>` and `<`: a NaN
   never replaces a number, but a NaN in the first place stays.
-* the average is a running mean and so NaN as soon as one element is; if there
-  are infinities of one sign only, it is that infinity.
+* the average is a running mean and so NaN as soon as any element is; if there
+  are infinities of a single sign, it is that infinity.
 """
 from __future__ import annotations
 

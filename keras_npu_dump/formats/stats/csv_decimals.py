@@ -39,9 +39,9 @@ def decimals(words: List[np.ndarray], length: np.ndarray) -> Tuple[np.ndarray, n
 
 
 class _Scan:
-    """What the characters of all cells so far make, one character of each at a time.
+    """What the characters of all cells so far make, a character of each at a time.
 
-    Attributes, one value a cell:
+    Attributes, a value per cell:
       mantissa, digits, fraction: digits before an "e" as a number, how many they are,
         and how many of them stand behind the point.
       exponent, exponent_digits: the same of what stands behind "e".

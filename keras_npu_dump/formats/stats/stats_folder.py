@@ -34,8 +34,8 @@ from keras_npu_dump.formats.tensor.header import header_of, parse_header
 from keras_npu_dump.formats.tensor.tensor_data import blocks_of
 
 _FIRST_READ = 1 << 14
-# Larger dump files are not read whole; smaller ones all into one buffer: a
-# fresh one for each file makes the allocator give memory back and take it
+# Larger dump files are not read whole; smaller files all into the same buffer: a
+# fresh buffer for each makes the allocator give memory back and take it
 # again, which costs as much as the read.
 _WHOLE = 1 << 18
 _NO_STATISTICS = (float("nan"),) * 3 + (-1,) * 4
@@ -128,12 +128,12 @@ def _in_folder(error: Union[FormatError, OSError], folder: str, name: str) -> Fo
 
 def compute_folder_stats(folder: Path,
                          file_names: Sequence[str]) -> FolderStats:
-    """Computes what a statistics dump would say from many tensor dumps.
+    """Computes what a statistics dump would hold from many tensor dumps.
 
     Rows are those of the files' inputs and outputs; tensors without
     statistics (complex, packed, strings, not stored) have the row of a
-    statistics dump for such types: NaN and -1. Memory: one file, or blocks
-    of a large one.
+    statistics dump for such types: NaN and -1. Memory: a file, or blocks
+    of a large file.
 
     Args:
       folder: the step folder.

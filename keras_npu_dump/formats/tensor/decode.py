@@ -1,4 +1,4 @@
-"""From the bytes of one tensor to values numpy can hold.
+"""From the bytes of a tensor to values numpy can hold.
 
 What the vendor's converter reads is decoded (mindstudio-probe 26.2,
 `const_manager.py`), by the definitions of the types: where its
@@ -39,7 +39,7 @@ def can_hold(shape: Sequence[int]) -> bool:
     (0, 2**40, 2**40) is too big for it.
 
     Args:
-      shape: dimensions; a negative one cannot be held.
+      shape: dimensions; a negative dimension cannot be held.
     """
     if len(shape) > _MAX_DIMS:
         return False
@@ -83,7 +83,7 @@ def stored_bytes(data_type: int, count: int) -> int:
       count: of elements.
 
     Returns:
-      Bytes, packed types rounded up to whole ones; `count` itself for types of
+      Bytes, packed types rounded up; `count` itself for types of
       unknown width.
     """
     bits = dtypes.dtype_bits(data_type)
@@ -98,7 +98,7 @@ def decode(data: Buffer, data_type: int) -> np.ndarray:
     Args:
       data: the stored bytes, little-endian. A remainder smaller than one
         element is left out.
-      data_type: OutputDataType number.
+      data_type: OutputDataType code.
 
     Returns:
       A 1-D array; a view of `data` where numpy has the type. float32 for

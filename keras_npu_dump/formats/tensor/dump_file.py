@@ -1,7 +1,7 @@
 """Binary dump files: everything about them under one name.
 
 `header.py` says what is in a file, `tensor_data.py` reads its values,
-`tensor_writer.py` writes one.
+`tensor_writer.py` writes files.
 """
 from keras_npu_dump.formats.tensor.header import read_header
 from keras_npu_dump.formats.tensor.message import DumpHeader, OriginalOp, TensorEntry

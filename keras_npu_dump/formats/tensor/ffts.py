@@ -1,4 +1,4 @@
-"""FFTS+ (Atlas A2): one operator cut into slices, put together again.
+"""FFTS+ (Atlas A2): an operator cut into slices, put together again.
 
 The device runs such an operator in threads and leaves a file per thread. In
 manual mode the operator's name ends in `_lxslice<N>` and the shape in the
@@ -39,7 +39,7 @@ class SliceInfo(NamedTuple):
 
     Attributes:
       automatic: True if the header's shape is the whole tensor's.
-      count: number of slices, 0 if not said.
+      count: number of slices, 0 if it is not given.
       output_cuts: per output the number of parts along each axis.
       shapes: {"input"|"output": per thread, per tensor, per axis
         (lower, higher)}.
@@ -51,7 +51,7 @@ class SliceInfo(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """Outputs of one operator.
+    """Outputs of an operator.
 
     Attributes:
       op_name: without prefix and slice number.

@@ -39,7 +39,7 @@ _MAX_MESSAGE = 1 << 31  # protobuf's own limit
 
 
 def read_header(path: Path, dir_fd: Optional[int] = None) -> DumpHeader:
-    """Reads the header of a dump file; one read for all but huge headers.
+    """Reads the header of a dump file; a single read for all but huge headers.
 
     Args:
       path: the file; relative to `dir_fd` if that is given.

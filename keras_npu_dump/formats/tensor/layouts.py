@@ -1,11 +1,11 @@
 """Device layouts to the framework's layout and back.
 
 The Ascend cube unit wants blocks of 16 x C0 values (C0 is 16 for 16-bit
-types, 32 for 8-bit ones), so tensors are dumped cut into blocks and padded
+types, 32 for 8-bit types), so tensors are dumped cut into blocks and padded
 with zeros. Everything here is a reshape, a transpose and a cut; padding is
 removed and the original shape restored.
 
-The set is the one that msaccucmp has (its `builtin_format_convert`), plus
+The conversions are those of msaccucmp (its `builtin_format_convert`), plus
 NDC1HWC0 to NDHWC, and the way back out of a grouped FRACTAL_Z. Blocks are
 described in GE's `format_transfer_*.cc`.
 
@@ -275,7 +275,7 @@ def _from_fractal_z(values: np.ndarray, target: str,
 
 
 class _Groups(NamedTuple):
-    """How groups share blocks: `merged` groups lie in one, side by side."""
+    """How groups share blocks: `merged` groups lie side by side in a block."""
     merged: int
     blocks: int
     c1: int

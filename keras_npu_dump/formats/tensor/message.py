@@ -21,9 +21,9 @@ _new = object.__new__
 class OriginalOp:
     """The framework operator that a GE output stands for.
 
-    `data_type` is a ge::DataType number (GE `data_dumper.cc` copies it
-    unconverted), not an OutputDataType one. `output_index` is None where the
-    graph did not say (the file then holds 2**32 - 1).
+    `data_type` is a ge::DataType code (GE `data_dumper.cc` copies it
+    unconverted), not an OutputDataType code. `output_index` is None where the
+    graph did not tell (the file then holds 2**32 - 1).
     """
     name: str = ""
     output_index: Optional[int] = 0
@@ -33,13 +33,13 @@ class OriginalOp:
 
 @dataclasses.dataclass
 class TensorEntry:
-    """One tensor of a dump file.
+    """A tensor of a dump file.
 
     Attributes:
       kind: "input", "output", "buffer" or "space".
       index: position among the entries of its kind.
-      data_type: OutputDataType number (see `dtypes.py`); 0 for buffers.
-      format: ge::Format number of the layout of `shape`.
+      data_type: OutputDataType code (see `dtypes.py`); 0 for buffers.
+      format: ge::Format code of the layout of `shape`.
       shape: runtime shape in `format`; () is a scalar, -1 unknown.
       original_shape: shape in the framework's layout, None if not given.
       size: bytes of data that the header gives.
@@ -48,7 +48,7 @@ class TensorEntry:
       original_op: see OriginalOp, None if not given.
       sub_format: for FRACTAL_Z the number of groups.
       stored: False for an entry whose data the device left out because it
-        found no address; `size` then says what was meant to be there.
+        found no address; `size` is then what was meant to be there.
       buffer_type: type of a buffer (0 is L1) or workspace (0 is log).
     """
     kind: str = "output"
@@ -162,7 +162,7 @@ def parse_message(buffer: wire.Buffer, pos: int, end: int) -> DumpHeader:
                 raise wire.WireError("field %d reaches beyond its message"
                                      % (tag >> 3), pos)
         else:
-            # long, or not one of the usual fields
+            # long, or not any of the usual fields
             tag, a, b = next(wire.fields(buffer, pos, end))
         pos = b
         if tag == 0x1A or tag == 0x22:
@@ -224,11 +224,11 @@ _INPUT = _Tags(0x1A, -1, 0x22, 0x32, _INPUT_NUMBERS)
 def _tensor(buffer: wire.Buffer, pos: int, end: int, kind: str, index: int,
             tags: _Tags) -> TensorEntry:
     """OpOutput or OpInput of dump_data.proto."""
-    # A dataclass keeps its defaults on the class: only what a file says is set.
+    # A dataclass keeps its defaults on the class: only what a file holds is set.
     entry = _new(TensorEntry)
-    said = entry.__dict__
-    said["kind"] = kind
-    said["index"] = index
+    values = entry.__dict__
+    values["kind"] = kind
+    values["index"] = index
     shape, original_op, data, original_shape, numbers = tags
     while pos < end:
         tag = buffer[pos]
@@ -241,7 +241,7 @@ def _tensor(buffer: wire.Buffer, pos: int, end: int, kind: str, index: int,
                 a, pos = wire.read_varint(buffer, pos - 1, end)
             if not tag & 7:
                 if tag in numbers:
-                    said[numbers[tag]] = a
+                    values[numbers[tag]] = a
                 continue
             a, b = pos, pos + a
             if b > end:

@@ -1,4 +1,4 @@
-"""The values of one tensor of a dump file."""
+"""The values of the tensors of a dump file."""
 from __future__ import annotations
 
 import mmap as mmap_module

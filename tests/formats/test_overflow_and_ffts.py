@@ -185,3 +185,9 @@ def test_any_slice_attribute_is_read_or_ignored(value):
     assert info is None or info.count >= 0
     assert ffts.slice_info(dump_file.DumpHeader(
         attrs={"x": "[" * 100000})) is None
+
+
+@pytest.mark.parametrize("shape", [(0, 2 ** 40, 2 ** 40), (1,) * 70, (2 ** 70,)])
+def test_a_slice_of_a_shape_that_no_array_can_have_stays_as_it_is(shape):
+    values = np.arange(3.0)
+    assert ffts.shaped_slice(values, shape) is values

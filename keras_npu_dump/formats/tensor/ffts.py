@@ -27,6 +27,7 @@ import numpy as np
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
 from keras_npu_dump.formats.path_type import Path
+from keras_npu_dump.formats.tensor import decode
 from keras_npu_dump.formats.tensor.message import DumpHeader
 from keras_npu_dump.formats.tensor.tensor_data import read_file
 
@@ -191,7 +192,7 @@ def shaped_slice(values: np.ndarray,
     count = 1
     for dim in shape:
         count *= dim
-    if count > values.size:
+    if count > values.size or not decode.can_hold(shape):
         return values
     return values.reshape(-1)[:count].reshape(shape)
 

@@ -78,7 +78,7 @@ def payload(value: TensorValue) -> Tuple[Any, int, Tuple[int, ...], int]:
         size = value.size or 0
         return b"", value.data_type or 0, tuple(value.shape or ()), size
     if isinstance(data, (bytes, bytearray, memoryview)):
-        number = 4 if value.data_type is None else value.data_type
+        number = dtypes.DT_UINT8 if value.data_type is None else value.data_type
         length = memoryview(data).nbytes
         shape = (length,) if value.shape is None else tuple(value.shape)
         return data, number, shape, length if value.size is None else value.size

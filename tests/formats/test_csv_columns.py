@@ -115,6 +115,36 @@ def test_one_byte_changed_is_an_error_or_read_as_it_stands(rows, data):
     assert [bits(row) for row in parse_stats(bytes(text)).tolist()] == expected
 
 
+ROW = ("Output", "0", "4", "DT_FLOAT", "ND", "1", "1.5", "-2", "0", "7", "0", "0", "0")
+
+
+@pytest.mark.parametrize("others", [0, 50])
+@pytest.mark.parametrize("place, cell", [
+    (0, "Output\0"), (0, "Input\0"), (0, "Outputs"), (1, "1\x002"), (6, "1.2.3"), (6, "1\x005"),
+    (6, "1e5e2"), (6, "1e"), (6, "e5"), (6, "1e5.5"), (6, "1-"), (6, "--1"), (6, "1e+-5"), (7, "."),
+    (9, "1\x002"), (9, "1.0"), (9, "1e3")])
+def test_a_cell_that_is_none_is_a_fault_alone_and_among_many(others, place, cell):
+    wrong = (*ROW[:place], cell, *ROW[place + 1:])
+    with pytest.raises(FormatError, match="^p at byte [0-9]+: line %d: " % (others + 2)):
+        parse_stats(text_of([ROW] * others + [wrong] + [ROW] * others), "p")
+
+
+@pytest.mark.parametrize("cell", ["1.", ".5", "1e5", "1E5", "1e-05", "+1", "1e22", "1e23", "-0.0",
+                                  "123456789012345", "1234567890123456", "1e999", " 7"])
+def test_numbers_are_pythons_alone_and_among_many(cell):
+    row = (*ROW[:6], cell, *ROW[7:])
+    for rows in ([row], [row] * 50):
+        assert {value.hex() for value in parse_stats(text_of(rows))["max"].tolist()} \
+            == {float(cell).hex()}
+
+
+def test_names_of_types_that_begin_alike_are_not_mixed_up():
+    names = ["DT_FLOAT8_E4M3FN", "DT_FLOAT8_E4M3FN2", "DT_FLOAT8_E4M3FN3", "DT_FLOAT"]
+    rows = [(*ROW[:3], name, *ROW[4:]) for name in names * 15]
+    columns = parse_texts([text_of(rows)], str, stats_file.numeric_columns).columns
+    assert columns["dtype"].tolist() == [dtypes.DT_FLOAT8_E4M3FN, 0, 0, dtypes.DT_FLOAT] * 15
+
+
 def test_a_broken_file_costs_no_other_file_of_any_header():
     good = text_of([("Input", "0", "4", "DT_FLOAT", "ND", "1") + ("1",) * 7])
     other = b"Index,Input/Output,Max Value\n0,Output,2.5\n"

@@ -139,11 +139,10 @@ class CsvRows:
     def outputs(self) -> np.ndarray:
         """bool: True where the first column is Output, False for Input."""
         starts, ends = self._span("io")
-        length = ends - starts
-        word = self._word(starts, length)
-        output: np.ndarray = (word == _OUTPUT) & (length == 6)
-        for row in np.flatnonzero(~output & ~((word == _INPUT) & (length == 5))):
-            self._fault(int(row), "expected Input or Output, found %.40r" % _str(
+        word = self._word(starts, ends - starts)
+        output: np.ndarray = word == _OUTPUT
+        for row in np.flatnonzero(~output & (word != _INPUT)).tolist():
+            self._fault(row, "expected Input or Output, found %.40r" % _str(
                 self._text[starts[row]:ends[row]]))
         return output
 

@@ -19,7 +19,7 @@ from keras_npu_dump.formats.stats import stats_folder
 
 @dataclasses.dataclass
 class Columns:
-    """Statistics of one execution; see `formats.stats.STATS_DTYPE` for the meanings.
+    """Statistics of one execution; see `stats_file.STATS_DTYPE` for the meanings.
 
     Attributes:
       key: int64, ascending: operator, run of it, input or output, index.

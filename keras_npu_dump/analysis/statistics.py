@@ -14,7 +14,7 @@ from keras_npu_dump.formats.stats.stats_file import STATS_DTYPE
 
 # rank, fit, epoch, batch: -1 where unknown. position: of the operator in execution
 # order. turn: which run of an operator in a loop. io: "input" or "output". The
-# rest is as in `formats.stats.STATS_DTYPE`.
+# rest is as in `stats_file.STATS_DTYPE`.
 TABLE_DTYPE = np.dtype(
     [("rank", np.int32), ("data_index", np.int64), ("fit", np.int32), ("epoch", np.int32),
      ("batch", np.int32), ("position", np.int32), ("turn", np.int32), ("op", object),

@@ -1,4 +1,4 @@
-"""What a file that is none of a dump's may be, by its first bytes, for messages."""
+"""What a file may be that is not part of a dump: told from its first bytes, for messages."""
 from __future__ import annotations
 
 from typing import Optional
@@ -14,10 +14,14 @@ _GRAPHS = (b'name: "', b"graph {", b"graph: {", b"ir_version:", b"op {", b"node 
 
 
 def looks_like(head: bytes) -> Optional[str]:
-    """"a text file", "JSON", ...; None where the bytes tell nothing.
+    """What a file looks like.
 
     Args:
-      head: the first bytes of the file, `ENOUGH` or all.
+      head: the first bytes of the file, `ENOUGH` of them or all.
+
+    Returns:
+      "a text file", "JSON", "a graph file" and so on, to follow "it looks like";
+      None where the bytes tell nothing.
     """
     for start, what in _STARTS:
         if head.startswith(start):

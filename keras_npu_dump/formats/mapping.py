@@ -13,7 +13,7 @@ import os
 from typing import Dict, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import create, open_regular
+from keras_npu_dump.files.regular import Path, create, open_regular
 from keras_npu_dump.formats import names
 from keras_npu_dump.sizes import human_bytes
 

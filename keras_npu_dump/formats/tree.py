@@ -16,10 +16,9 @@ import re
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import NotRegularError, kind_of
+from keras_npu_dump.files.regular import NotRegularError, Path, kind_of
 from keras_npu_dump.formats import mapping as mapping_file
 from keras_npu_dump.formats import names
-from keras_npu_dump.formats.path_type import Path
 
 _TIME = re.compile(r"[0-9]{12,14}$")
 _PARTS = re.compile(r"([0-9]+)")

@@ -7,7 +7,7 @@ import pytest
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files import read_limited, regular
-from keras_npu_dump.formats import mapping, search
+from keras_npu_dump.formats import mapping
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.stats import stats_file
 from keras_npu_dump.formats.tensor import dump_file, header
@@ -28,8 +28,7 @@ def test_what_is_no_file_is_named_and_not_opened(tmp_path, kind):
     odd.make(kind, path)
     before = sorted(os.listdir("/proc/self/fd"))
     for read in (opened, regular.check_regular, graph_reader.read_head, header.read_header,
-                 lambda one: search.find_word(one, b"x"), stats_file.read_stats,
-                 dump_file.read_file,
+                 stats_file.read_stats, dump_file.read_file,
                  lambda one: list(graph_reader.read_graphs(one)),
                  lambda one: read_limited.read_record(one, 100),
                  lambda one: read_limited.read_json(one, 100),

@@ -12,9 +12,9 @@ import json
 from typing import Any, Dict, Iterator, Tuple
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import Path
 from keras_npu_dump.formats.graph import protobuf_text
 from keras_npu_dump.formats.graph.graph_decode import ELIDED
-from keras_npu_dump.formats.path_type import Path
 
 # Left out wherever they stand: contents and memory layout.
 DROPPED = frozenset((

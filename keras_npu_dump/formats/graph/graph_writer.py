@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, List, Mapping, Optional
 
+from keras_npu_dump.files.regular import Path
 from keras_npu_dump.formats.graph import protobuf_text
 from keras_npu_dump.formats.graph.ge_graph import (
     DataType,
@@ -18,7 +19,6 @@ from keras_npu_dump.formats.graph.ge_graph import (
     Other,
     TensorAttr,
 )
-from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor.tensor_writer import write_parts
 
 # Plain fields of OpDef behind the attributes, in the order of their numbers,

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats.path_type import Path
+from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats.stats.csv_columns import CsvRows, rows_in
 
 HEADER = ("Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,"
@@ -82,12 +82,25 @@ def read_stats(path: Path, dir_fd: Optional[int] = None) -> np.ndarray:
         number nor any of the vendor's words for nothing, a row cut off.
       OSError: the file cannot be opened or read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=dir_fd)
+    return parse_stats(read_bytes(path, dir_fd), path)
+
+
+def read_bytes(path: Path, dir_fd: Optional[int] = None) -> bytes:
+    """The text of a statistics file.
+
+    Args:
+      path: the file; relative to `dir_fd` if that is given.
+      dir_fd: descriptor of an open folder.
+
+    Raises:
+      FormatError: more than MAX_BYTES, or no regular file.
+      OSError: the file cannot be opened or read.
+    """
+    fd, _ = open_regular(path, dir_fd)
     try:
-        data = read_text(fd, path)
+        return read_text(fd, path)
     finally:
         os.close(fd)
-    return parse_stats(data, path)
 
 
 def read_text(fd: int, path: Path, start: bytes = b"") -> bytes:
@@ -98,12 +111,12 @@ def read_text(fd: int, path: Path, start: bytes = b"") -> bytes:
       path: of the file, for errors.
 
     Raises:
-      FormatError: a folder, or more than MAX_BYTES.
+      FormatError: no regular file, or more than MAX_BYTES.
       OSError: it cannot be read.
     """
     info = os.fstat(fd)
-    if stat.S_ISDIR(info.st_mode):
-        raise FormatError(path, "expected a file of statistics, found a folder")
+    if not stat.S_ISREG(info.st_mode):
+        raise FormatError(path, "expected a file of statistics, found none")
     parts = [start]
     size = max(info.st_size, len(start))
     while size <= MAX_BYTES:

@@ -13,9 +13,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import open_regular
+from keras_npu_dump.files.regular import READ, Path, open_regular
 from keras_npu_dump.formats.dtypes import dtype_name, format_name, numpy_dtype
-from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.stats.compute_stats import compute_stats, stats_of_blocks
 from keras_npu_dump.formats.stats.csv_columns import CsvRows
 from keras_npu_dump.formats.stats.stats_file import (
@@ -97,10 +96,12 @@ def _parse_folder(folder: Path, file_names: Sequence[str],
     try:
         for position, name in enumerate(file_names):
             try:
-                file, _ = open_regular(name, fd)
+                # Whoever lists the folder knows that these are files: of a million of them
+                # the kind is asked only where there is nothing to read, or much.
+                file = os.open(name, READ, dir_fd=fd)
                 try:
                     text = os.read(file, _FIRST_READ)
-                    if len(text) == _FIRST_READ:
+                    if not 0 < len(text) < _FIRST_READ:
                         text = read_text(file, name, text)
                 finally:
                     os.close(file)

@@ -9,8 +9,8 @@ from typing import Any, List, Sequence
 
 import numpy as np
 
+from keras_npu_dump.files.regular import Path
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.stats.compute_stats import Statistics, compute_stats
 from keras_npu_dump.formats.stats.stats_file import HEADER
 from keras_npu_dump.formats.tensor import decode

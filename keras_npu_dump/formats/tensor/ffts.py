@@ -25,8 +25,8 @@ from typing import (
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.files.regular import Path
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
-from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor import decode
 from keras_npu_dump.formats.tensor.message import DumpHeader
 from keras_npu_dump.formats.tensor.tensor_data import read_file

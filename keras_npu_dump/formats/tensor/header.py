@@ -23,7 +23,6 @@ from typing import List, Optional, Tuple, Union
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats import sniff
-from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor import wire
 from keras_npu_dump.formats.tensor.message import DumpHeader, parse_message
 from keras_npu_dump.sizes import human_bytes

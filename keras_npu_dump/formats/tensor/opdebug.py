@@ -11,7 +11,7 @@ import struct
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats.path_type import Path
+from keras_npu_dump.files.regular import Path
 from keras_npu_dump.formats.tensor.header import read_header
 from keras_npu_dump.formats.tensor.tensor_data import read_bytes
 

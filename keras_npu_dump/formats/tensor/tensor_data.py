@@ -8,7 +8,7 @@ from typing import Iterator, List, Optional, Tuple
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import open_regular
+from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats.tensor import decode
 from keras_npu_dump.formats.tensor.header import header_of, parse_header, read_exactly
 from keras_npu_dump.formats.tensor.message import DumpHeader, TensorEntry

@@ -11,9 +11,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from keras_npu_dump.files.regular import create
+from keras_npu_dump.files.regular import Path, create
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats.path_type import Path
 from keras_npu_dump.formats.tensor import wire
 from keras_npu_dump.formats.tensor.message import OriginalOp
 

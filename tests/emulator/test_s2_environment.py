@@ -4,7 +4,7 @@ import os
 import pytest
 
 from keras_npu_dump.emulator.ge.engine import Engine
-from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.graphs import build_file, graph_folder
 from keras_npu_dump.formats.graph import ge_graph as graph_lib
 from keras_npu_dump.formats.graph import graph_reader
@@ -122,7 +122,7 @@ def written(monkeypatch, tmp_path, generation):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KERAS_NPU_DUMP_EMULATE_CANN", generation)
     engine = Engine()
-    engine.open(Session({}, 5))
+    engine.open(GeSession({}, 5))
     if build_file.wanted(engine.session):
         build_file.write(
             engine.folder, engine.session, engine.new_graph("f"),

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.engine import ENGINE
-from keras_npu_dump.emulator.ge.loaded_graph import Graph
+from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.graphs import build_file, eager_graphs
 from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.emulator.tracer.reentrancy import is_own_work, own_work
@@ -28,7 +28,7 @@ _ANSWERED = frozenset(("VarIsInitializedOp", "DestroyResourceOp"))
 _numbers = itertools.count()
 _iterator_names: Dict[int, str] = {}
 _variable_names: Dict[int, str] = {}
-_graphs: Dict[Tuple[Any, ...], Graph] = {}
+_graphs: Dict[Tuple[Any, ...], LoadedGraph] = {}
 _kinds: Dict[str, str] = {}
 _installed: List[bool] = []
 
@@ -188,7 +188,8 @@ def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
     return entries
 
 
-def _dump(graph: Graph, op: str, inputs: Sequence[Any], before: List[Any], result: Any) -> None:
+def _dump(graph: LoadedGraph, op: str, inputs: Sequence[Any], before: List[Any],
+          result: Any) -> None:
     session = ENGINE.session
     outputs = []
     if session.mode != "input":

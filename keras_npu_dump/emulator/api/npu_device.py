@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, Optional
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.api.options import NpuConfig, NpuRunContextOptions
 from keras_npu_dump.emulator.ge.engine import ENGINE
-from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.ge.ge_session import GeSession
 
 __emulated__ = True
 NPU = "/job:localhost/replica:0/task:0/device:NPU"
@@ -67,7 +67,7 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":  # pylint: disab
                 "Failed create npu instance on device %s as existed instance on %s"
                 % (device_id, list(_npu_device_instances)))
         workers, rank = _cluster()
-        ENGINE.open(Session(options.as_dict(), device_id))
+        ENGINE.open(GeSession(options.as_dict(), device_id))
         handle = NpuDeviceHandle(device_id, workers, rank)
         _npu_device_instances[device_id] = handle
         messages.warning("emulator: npu_device is emulated; device %d is this machine's CPU or"

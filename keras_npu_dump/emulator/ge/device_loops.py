@@ -13,7 +13,7 @@ from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Set
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.ge import dump_writer
-from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.graphs import build_file, eager_graphs
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer.flat import Flat
@@ -111,10 +111,10 @@ class SizeGraphs:
                 eager_graphs.loop_graph, graph.ge_name, names, constant))
 
 
-class _LoopWriter(dump_writer.Writer):
+class _LoopWriter(dump_writer.ExecutionWriter):
 
     def __init__(self, folders: Dict[int, str], loop: Loop, plan: Plan, values: Values,
-                 session: Session):
+                 session: GeSession):
         super().__init__(folders.get(0, ""), plan, values, session)
         self._folders = folders
         self._loop = loop
@@ -132,6 +132,6 @@ class _LoopWriter(dump_writer.Writer):
 
 
 def write_rounds(folders: Dict[int, str], loop: Loop, plan: Plan, activation: Activation,
-                 args: Sequence[Any], constants: Dict[Any, Any], session: Session) -> None:
+                 args: Sequence[Any], constants: Dict[Any, Any], session: GeSession) -> None:
     """Writes the rounds of a sunk loop, each into the folder of its own execution."""
     _LoopWriter(folders, loop, plan, Values(plan, args, constants), session).write(activation)

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.tracer.twin import Activation
@@ -38,7 +38,7 @@ CLOCK = Clock()
 
 
 def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
-                    constants: Dict[Any, Any], session: Session, model_id: int = 0) -> int:
+                    constants: Dict[Any, Any], session: GeSession, model_id: int = 0) -> int:
     """Writes all files of one execution and returns how many.
 
     Args:
@@ -48,10 +48,10 @@ def write_execution(folder: str, plan: Plan, activation: Activation, args: Seque
       model_id: not needed here; see overflow.py.
     """
     del model_id
-    return Writer(folder, plan, Values(plan, args, constants), session).write(activation)
+    return ExecutionWriter(folder, plan, Values(plan, args, constants), session).write(activation)
 
 
-def write_operator(folder: str, session: Session, op_type: str, op_name: str, task_id: int,
+def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, task_id: int,
                    inputs: Sequence[dump_file.TensorValue],
                    outputs: Sequence[dump_file.TensorValue]) -> str:
     """Writes the file of one operator; returns its path."""
@@ -71,10 +71,10 @@ def write_operator(folder: str, session: Session, op_type: str, op_name: str, ta
     return path
 
 
-class Writer:
+class ExecutionWriter:
     """Walks one execution; see `write_execution`."""
 
-    def __init__(self, folder: str, plan: Plan, values: Values, session: Session):
+    def __init__(self, folder: str, plan: Plan, values: Values, session: GeSession):
         self._folder = folder
         self._plan = plan
         self._values = values

@@ -16,8 +16,8 @@ from typing import Any, Deque, Dict, Iterator, List, Set, Tuple
 
 from keras_npu_dump import messages, outages, sigterm
 from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, unread
-from keras_npu_dump.emulator.ge.ge_session import Session
-from keras_npu_dump.emulator.ge.loaded_graph import Graph
+from keras_npu_dump.emulator.ge.ge_session import GeSession
+from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer import shapes
@@ -38,8 +38,8 @@ class Engine:
     def __init__(self):
         self._session: Any = None
         self.active = False
-        self.graphs: Dict[str, Graph] = {}
-        self.order: List[Graph] = []
+        self.graphs: Dict[str, LoadedGraph] = {}
+        self.order: List[LoadedGraph] = []
         self.small: Deque[Tuple[str, int, int]] = collections.deque(maxlen=_REMEMBERED)
         self.folder = graph_folder.GraphFolder()
         self._graph_ids: Iterator[int] = itertools.count()
@@ -56,11 +56,11 @@ class Engine:
         return self._session is not None
 
     @property
-    def session(self) -> Session:
+    def session(self) -> GeSession:
         """The session; only while `is_open`."""
         return self._session
 
-    def open(self, session: Session) -> None:
+    def open(self, session: GeSession) -> None:
         """Starts the session; graphs are watched once the device is the default."""
         self._session = session
         self.folder = graph_folder.GraphFolder(session.generation.folder)
@@ -92,7 +92,7 @@ class Engine:
                 self._met_end(graph, index)
             raise
 
-    def _counts(self, graph: Graph) -> int:
+    def _counts(self, graph: LoadedGraph) -> int:
         """By how much a call raises the counter."""
         loop = graph.loop
         if loop is None:
@@ -103,7 +103,7 @@ class Engine:
             self._size_graphs.set(self, self.loop_size)
         return self.loop_size if loop.kind == device_loops.HOST else 1
 
-    def _indices(self, graph: Graph, index: int) -> Dict[int, int]:
+    def _indices(self, graph: LoadedGraph, index: int) -> Dict[int, int]:
         """Round -> data_index of what a call dumps; round 0 stands for a whole graph."""
         if graph.plan is None:
             return {}
@@ -113,7 +113,7 @@ class Engine:
         return {number: first + number for number in range(size)
                 if self.session.wants(first + number)}
 
-    def _run(self, graph: Graph, index: int, call: Any) -> List[Any]:
+    def _run(self, graph: LoadedGraph, index: int, call: Any) -> List[Any]:
         dumped = self._indices(graph, index)
         if not dumped and not graph.own_state:
             return self._run_undumped(graph, call)
@@ -131,7 +131,7 @@ class Engine:
         return outputs
 
     @staticmethod
-    def _run_undumped(graph: Graph, call: Any) -> List[Any]:
+    def _run_undumped(graph: LoadedGraph, call: Any) -> List[Any]:
         return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
 
     @contextlib.contextmanager
@@ -146,7 +146,7 @@ class Engine:
             messages.error("emulator: %s, which is a fault of the emulator: %s: %s", failure,
                            type(error).__name__, str(error).partition("\n")[0])
 
-    def _make_twin(self, graph: Graph, plan: Plan, call: Any) -> None:
+    def _make_twin(self, graph: LoadedGraph, plan: Plan, call: Any) -> None:
         try:
             with own_work():
                 graph.twin = Twin(call.context, plan.root, plan, graph.own_state)
@@ -156,7 +156,7 @@ class Engine:
                              " (%s).", graph.name, str(error).partition("\n")[0])
             graph.plan, graph.own_state = None, False
 
-    def _met_end(self, graph: Graph, index: int) -> None:
+    def _met_end(self, graph: LoadedGraph, index: int) -> None:
         """The data ended inside this execution: whether it counts differs."""
         with self._lock:
             if graph.count == index + 1 and not self.session.generation.counts_end(graph.static):
@@ -169,7 +169,7 @@ class Engine:
             raise errors.InternalError(
                 None, None, "Graph engine Add graph:\n%s [Op:%s]" % (self.session.fault, what))
 
-    def new_graph(self, name: str, one_shot: bool = False, load: bool = True) -> Graph:
+    def new_graph(self, name: str, one_shot: bool = False, load: bool = True) -> LoadedGraph:
         """A new graph.
 
         Args:
@@ -180,12 +180,12 @@ class Engine:
         graph_id = next(self._graph_ids)
         if one_shot:
             name = "%s_%d" % (name, graph_id)
-        graph = Graph(name, graph_id, 0, self.session.generation.graph_name(name, graph_id))
+        graph = LoadedGraph(name, graph_id, 0, self.session.generation.graph_name(name, graph_id))
         if load:
             graph.model_id = self.next_model_id()
         return graph
 
-    def ran_once(self, graph: Graph) -> None:
+    def ran_once(self, graph: LoadedGraph) -> None:
         """Notes one run of a graph that is loaded, run and removed."""
         self.small.append((graph.ge_name, graph.graph_id, graph.model_id))
 
@@ -193,7 +193,7 @@ class Engine:
         """The number of one more loaded model."""
         return next(self._model_ids)
 
-    def _load(self, call: Any) -> Graph:
+    def _load(self, call: Any) -> LoadedGraph:
         self.fail_if_faulty(call.name)
         graph = self.new_graph(call.name, load=False)
         with own_work(), self.survives("graph %s cannot be written" % graph.ge_name):
@@ -203,7 +203,7 @@ class Engine:
         self.order.append(graph)
         return graph
 
-    def _describe(self, graph: Graph, call: Any) -> None:
+    def _describe(self, graph: LoadedGraph, call: Any) -> None:
         """Looks into the function, and writes its graph where that is asked for."""
         write_graph = build_file.wanted(self.session)
         # As the device: whoever compiled it for XLA, it runs without; and loops whose rounds
@@ -225,7 +225,7 @@ class Engine:
         if write_graph:
             build_file.write_function(self.folder, self.session, graph, flat, call, inferred)
 
-    def _plan(self, graph: Graph, flat: Flat, call: Any) -> None:
+    def _plan(self, graph: LoadedGraph, flat: Flat, call: Any) -> None:
         session = self.session
         if session.exception_dump and not graph.static:
             # GE executor_dumper.cc: of a dynamic graph one of the two takes effect.
@@ -252,7 +252,7 @@ class Engine:
         graph.plan = plan
         graph.own_state = flat_lib.keeps_state(flat, call.lookup)
 
-    def _dump(self, graph: Graph, plan: Plan, dumped: Dict[int, int], call: Any,
+    def _dump(self, graph: LoadedGraph, plan: Plan, dumped: Dict[int, int], call: Any,
               activation: Activation) -> None:
         session = self.session
         folders = {number: session.folder(graph.ge_name, graph.model_id, index)

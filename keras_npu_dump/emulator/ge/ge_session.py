@@ -59,7 +59,7 @@ def check_options(options: Dict[str, str], generation: Generation = _NEW) -> Opt
 
 
 @dataclasses.dataclass
-class Session:
+class GeSession:
     """One GE session.
 
     Attributes:

@@ -8,7 +8,7 @@ from keras_npu_dump.emulator.tracer.plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Twin
 
 
-class Graph:
+class LoadedGraph:
     """One graph in GE.
 
     Attributes:

@@ -13,7 +13,7 @@ from typing import Any, Dict, Sequence
 import numpy as np
 
 from keras_npu_dump.emulator.ge import dump_writer
-from keras_npu_dump.emulator.ge.ge_session import Session
+from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan
 from keras_npu_dump.emulator.tracer.twin import Activation
@@ -40,15 +40,15 @@ def overflows(value: dump_file.TensorValue) -> bool:
 
 
 def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
-                    constants: Dict[Any, Any], session: Session, model_id: int) -> int:
-    """Writes two files per operator that overflowed; see `writer.write_execution`."""
+                    constants: Dict[Any, Any], session: GeSession, model_id: int) -> int:
+    """Writes two files per operator that overflowed; see `dump_writer.write_execution`."""
     values = Values(plan, args, constants)
     return _OverflowWriter(folder, plan, values, session, model_id).write(activation)
 
 
-class _OverflowWriter(dump_writer.Writer):
+class _OverflowWriter(dump_writer.ExecutionWriter):
 
-    def __init__(self, folder: str, plan: Plan, values: Values, session: Session, model_id: int):
+    def __init__(self, folder: str, plan: Plan, values: Values, session: GeSession, model_id: int):
         super().__init__(folder, plan, values, session)
         self._model_id = model_id
 

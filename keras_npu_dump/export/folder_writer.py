@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
-from keras_npu_dump.export.places import make_private
+from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.quoting import UnwritableError, mapping_line
 from keras_npu_dump.files.read_limited import read_lines
 from keras_npu_dump.files.regular import create

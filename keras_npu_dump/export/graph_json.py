@@ -7,7 +7,8 @@ from typing import Any, Callable, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export.forms import ExportResult, ProgressCallback
-from keras_npu_dump.export.places import make_private, writing
+from keras_npu_dump.export.places import writing
+from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.regular import (
     check_regular,
     check_writable,

@@ -8,9 +8,10 @@ import re
 import shutil
 import tarfile
 import tempfile
-from typing import Iterator, List
+from typing import Iterator
 
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.regular import what_is_there
 
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|gz|bz2|xz|zst|7z)$", re.IGNORECASE)
@@ -48,23 +49,6 @@ def _check_folder(target: str) -> None:
     if not os.access(there, os.W_OK | os.X_OK):
         raise InputError("output: expected a folder that can be written. Received: %s; you may "
                          "not write to %s" % (target, there))
-
-
-def make_private(folder: str) -> List[str]:
-    """Makes a folder and those above it that are missing, all 0700.
-
-    Returns:
-      Those that were made, the innermost first.
-    """
-    # os.makedirs gives its mode to the last one only.
-    if not folder or os.path.isdir(folder):
-        return []
-    made = make_private(os.path.dirname(folder))
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        return made
-    return [folder] + made
 
 
 def is_archive(target: str) -> bool:
@@ -118,7 +102,7 @@ class Folder:
 
     def __enter__(self) -> "Folder":
         parent = os.path.dirname(self._target)
-        os.makedirs(parent, 0o700, exist_ok=True)
+        make_private(parent)
         self._part = tempfile.mkdtemp(prefix=".%s-" % os.path.basename(self._target), dir=parent)
         return self
 
@@ -132,7 +116,7 @@ class Folder:
 
     def _path(self, name: str) -> str:
         path = os.path.join(self._part, name)
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         return path
 
     def add(self, source: str, name: str) -> bool:
@@ -167,7 +151,7 @@ class Archive:
 
     def __enter__(self) -> "Archive":
         parent = os.path.dirname(self._target)
-        os.makedirs(parent, 0o700, exist_ok=True)
+        make_private(parent)
         handle, self._part = tempfile.mkstemp(
             prefix=".%s-" % os.path.basename(self._target), dir=parent)
         self._stream = os.fdopen(handle, "wb")

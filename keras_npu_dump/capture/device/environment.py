@@ -10,6 +10,7 @@ from typing import Dict
 from keras_npu_dump.capture.device.dump_folder import current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.private_folders import make_private
 
 # What a later reader of a run must know to explain what it finds.
 RECORDED = (
@@ -68,7 +69,7 @@ def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
     if os.environ["DUMP_GRAPH_PATH"] == graphs:
         os.environ[_SET_BY] = "%d:%s" % (os.getpid(), graphs)
         try:
-            os.makedirs(graphs, mode=0o700, exist_ok=True)
+            make_private(graphs)
         except OSError as error:
             raise ConfigError("graph_path: expected a folder, or a place where one can be made."
                               " Received: %r (%s)." % (graphs, error.strerror)) from None

@@ -30,6 +30,7 @@ from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.files import streams
+from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.records.journal import Journal, Section
 
 # Seconds for which `Capture.manifest` gives the same answer to the same count.
@@ -108,7 +109,7 @@ class Capture:
     def _make_folders(self) -> None:
         # Scripts clear their output folder between start and open.
         prepare_dump_path(self.dump_path)
-        os.makedirs(self.record.folder, mode=0o700, exist_ok=True)
+        make_private(self.record.folder)
 
     def make_folders_again(self) -> Optional[str]:
         """After they were deleted; what hinders that, or None."""

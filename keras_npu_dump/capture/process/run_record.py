@@ -7,12 +7,14 @@ import sys
 import threading
 from typing import Any, Dict, List, Optional
 
-from keras_npu_dump import __version__, outages, sigterm
+from keras_npu_dump import outages, sigterm
+from keras_npu_dump._version import __version__
 from keras_npu_dump.capture.device import environment
 from keras_npu_dump.capture.device.dump_folder import current_folder, relative_to
 from keras_npu_dump.capture.device.ranks import Cluster
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files import streams
+from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.regular import create
 
 SCHEMA = "keras_npu_dump.run/1"
@@ -93,7 +95,7 @@ class RunRecord:
         self.fields["environment"] = environment.recorded_environment()
         self.fields["graph_path"] = relative_to(environment.graph_folder(), self.dump_path)
         self.fields["versions"] = _versions()
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        make_private(self.folder)
         streams.hold_places()
         content = (json.dumps(self.fields, indent=1) + "\n").encode()
         if in_place:
@@ -178,7 +180,7 @@ def _cannot_write(dump_path: str, error: OSError) -> ConfigError:
 
 def _make_folder(parent: str, name: str) -> Any:
     """A folder of its own for every process: containers share pids, so mkdir decides."""
-    os.makedirs(parent, mode=0o700, exist_ok=True)
+    make_private(parent)
     for attempt in range(1000):
         run_id = name if not attempt else "%s_%d" % (name, attempt)
         folder = os.path.join(parent, run_id)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -12,6 +11,7 @@ from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values, dtype_numbers
+from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.formats import mapping, names
 from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file
@@ -55,7 +55,7 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
                    inputs: Sequence[dump_file.TensorValue],
                    outputs: Sequence[dump_file.TensorValue]) -> str:
     """Writes the file of one operator; returns its path."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_private(folder)
     stamp = CLOCK.now()
     name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
     a2 = session.generation.files == "a2"

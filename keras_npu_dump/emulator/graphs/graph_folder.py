@@ -10,6 +10,8 @@ import re
 import threading
 from typing import Dict, Optional
 
+from keras_npu_dump.files.private_folders import make_private
+
 _STAGE = "Build"
 
 
@@ -63,7 +65,7 @@ class GraphFolder:
                 self._prefix = _decide(device_id, self._form)
             folder = self._prefix
         try:
-            os.makedirs(folder or ".", mode=0o700, exist_ok=True)
+            make_private(folder)
         except OSError:
             return "."
         return folder or "."
@@ -92,7 +94,7 @@ def _decide(device_id: int, form: str) -> str:
     work = os.environ.get("ASCEND_WORK_PATH")
     if work is not None and form == "pid":
         try:
-            os.makedirs(work, mode=0o700, exist_ok=True)
+            make_private(work)
         except OSError:
             pass
         return os.path.realpath(work)

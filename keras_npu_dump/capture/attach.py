@@ -1,8 +1,8 @@
 """Asks for a dump: looks at the process, resolves the request, and applies the answer once."""
 from typing import Any, Optional
 
-from keras_npu_dump import messages
-from keras_npu_dump.capture.device import device_module, environment, guards, ranks
+from keras_npu_dump import messages, ranks
+from keras_npu_dump.capture.device import device_module, environment, guards
 from keras_npu_dump.capture.device.dump_folder import current_folder, prepare_dump_path
 from keras_npu_dump.capture.process import start_messages
 from keras_npu_dump.capture.process.capture import (

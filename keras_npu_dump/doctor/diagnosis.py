@@ -11,8 +11,9 @@ import subprocess
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional
 
+from keras_npu_dump import ranks
 from keras_npu_dump._version import __version__
-from keras_npu_dump.capture.device import dump_blockers, guards, ranks
+from keras_npu_dump.capture.device import dump_blockers, guards
 from keras_npu_dump.capture.device.dump_folder import absolute, current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables

@@ -1,7 +1,7 @@
 """Is this process's place in a job read as npu_device reads it?"""
 import pytest
 
-from keras_npu_dump.capture.device import ranks as distributed
+from keras_npu_dump import ranks as distributed
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
@@ -89,3 +89,27 @@ def test_without_a_size_no_rank_is_judged():
 def test_ranks_that_cannot_be_or_are_not_known(values, part):
     with pytest.raises(ConfigError, match=part):
         distributed.is_chosen(frozenset([7, 8]), read(**values))
+
+
+@pytest.mark.parametrize("values", [
+    {"RANK_SIZE": "2", "CM_WORKER_SIZE": "x"},
+    {"RANK_SIZE": "two"},
+    {"RANK_SIZE": "2"},
+    {"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x", "CM_CHIEF_IP": "1"},
+    {"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x"},
+    {"CM_WORKER_SIZE": "2", "CM_CHIEF_IP": "1", "CM_CHIEF_PORT": "2"},
+    {"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x", "RANK_ID": "one"},
+])
+def test_what_the_emulated_open_refuses_was_said_before(values):
+    assert distributed.read(values).problems
+    with pytest.raises((ValueError, RuntimeError)):
+        distributed.as_npu_device(values)
+
+
+def test_where_nothing_is_refused_both_read_the_same():
+    for values in ({}, {"RANK_SIZE": "1", "RANK_ID": "3"},
+                   {"CM_WORKER_SIZE": "4", "RANK_ID": "3", "RANK_TABLE_FILE": __file__}):
+        found = distributed.read(values)
+        assert found.problems == []
+        assert distributed.as_npu_device(values) == (
+            found.size, found.rank if found.size > 1 else 0)

@@ -10,13 +10,12 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from keras_npu_dump import messages, outages, sigterm
+from keras_npu_dump import messages, outages, ranks, sigterm
 from keras_npu_dump.capture.device import (
     device_module,
     dump_blockers,
     environment,
     loop_size,
-    ranks,
 )
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.model import train_function

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from keras_npu_dump.capture.device import ranks
+from keras_npu_dump import ranks
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS, option_text
 from keras_npu_dump.capture.device.dump_folder import absolute
 from keras_npu_dump.config.dump_config import DumpConfig

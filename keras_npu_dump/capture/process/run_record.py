@@ -11,11 +11,11 @@ from keras_npu_dump import outages, sigterm
 from keras_npu_dump._version import __version__
 from keras_npu_dump.capture.device import environment
 from keras_npu_dump.capture.device.dump_folder import current_folder, relative_to
-from keras_npu_dump.capture.device.ranks import Cluster
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.regular import create
+from keras_npu_dump.ranks import Cluster
 
 SCHEMA = "keras_npu_dump.run/1"
 

@@ -10,7 +10,7 @@ import os
 import threading
 from typing import Any, Dict, Iterator, Optional
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, ranks
 from keras_npu_dump.emulator.api.options import NpuConfig, NpuRunContextOptions
 from keras_npu_dump.emulator.ge.engine import ENGINE
 from keras_npu_dump.emulator.ge.ge_session import GeSession
@@ -66,32 +66,13 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":  # pylint: disab
             raise RuntimeError(
                 "Failed create npu instance on device %s as existed instance on %s"
                 % (device_id, list(_npu_device_instances)))
-        workers, rank = _cluster()
+        workers, rank = ranks.as_npu_device(os.environ)
         ENGINE.open(GeSession(options.as_dict(), device_id))
         handle = NpuDeviceHandle(device_id, workers, rank)
         _npu_device_instances[device_id] = handle
         messages.warning("emulator: npu_device is emulated; device %d is this machine's CPU or"
                          " GPU.", device_id)
         return handle
-
-
-def _cluster():
-    """(number of workers, rank), checked as the adapter checks them."""
-    env = os.environ
-    if "RANK_SIZE" in env and "CM_WORKER_SIZE" in env:
-        raise ValueError("RANK_SIZE and CM_WORKER_SIZE cannot be configured at the same time")
-    workers = int(env.get("RANK_SIZE", env.get("CM_WORKER_SIZE", "1")))
-    if workers <= 1:
-        return workers, 0
-    table, chief = env.get("RANK_TABLE_FILE"), env.get("CM_CHIEF_IP")
-    if bool(table) == bool(chief):
-        raise RuntimeError("You must specify one of RANK_TABLE_FILE and CM_CHIEF_IP in"
-                           " distribution mode")
-    if table and not env.get("RANK_ID"):
-        raise RuntimeError("You must specify rank id by set env RANK_ID in distribution mode")
-    if chief and not (env.get("CM_CHIEF_PORT") and env.get("CM_CHIEF_DEVICE")):
-        raise RuntimeError("You must specify CM_CHIEF_PORT and CM_CHIEF_DEVICE with CM_CHIEF_IP")
-    return workers, int(env.get("RANK_ID", "0"))
 
 
 def close() -> None:

@@ -7,7 +7,6 @@ gives out is the body's result.
 """
 from __future__ import annotations
 
-import re
 from typing import (
     Any,
     Callable,
@@ -25,24 +24,8 @@ from typing import (
 from keras_npu_dump.formats.graph.edges import split_edge
 from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
 from keras_npu_dump.formats.names import DumpName, sanitise
-
-_CALLS = re.compile(r"_?(Stateless|Stateful)?(If|Case|While|For|PartitionedCall)$")
-_LOOPS = re.compile(r"_?(Stateless)?(While|For)$")
-_GRADIENT_TYPE = re.compile(r"Grad(?!ient)|Backprop")
-_GRADIENT_NAME = re.compile(r"(^|/)(gradient_tape|gradients)(_\d+)?/")
-# Of TensorFlow (ResourceApplyAdam, AssignSubVariableOp) and of GE (ApplyAdamD, Assign).
-_UPDATE_TYPE = re.compile(r"(Resource|Sparse|ResourceSparse|Fused)?Apply[A-Z]"
-                          r"|Assign(Add|Sub)?(VariableOp)?$|(Resource)?Scatter(Add|Sub|Update)")
-VARIABLE_TYPES = frozenset((
-    "Variable", "VariableV2", "VarHandleOp", "RefData", "TemporaryVariable"))
-DATA_TYPES = frozenset((
-    "Data", "AnnData", "Placeholder", "IteratorGetNext", "IteratorGetNextSync", "GetNext",
-    "DynamicGetNext", "DynamicGetNextV2", "IteratorV2", "Iterator", "QueueDequeue"))
-CONSTANT_TYPES = frozenset(("Const", "Constant", "ConstPlaceHolder", "FileConstant"))
-# Hand on what they are given, bit by bit.
-SAME_VALUE_TYPES = frozenset((
-    "Identity", "IdentityN", "StopGradient", "PreventGradient", "CheckNumerics", "Snapshot",
-    "ReadVariableOp", "MemcpyAddrAsync", "Reshape", "ExpandDims", "Squeeze", "ReFormat"))
+from keras_npu_dump.op_types import graph_parts, training
+from keras_npu_dump.op_types.arithmetic import SAME_VALUE_TYPES
 
 Source = Tuple[int, int]  # position of an operator, number of its output
 
@@ -182,9 +165,8 @@ class Operators:
 
     def is_gradient(self, position: int) -> bool:
         """Belongs to the backward pass."""
-        return bool(_GRADIENT_TYPE.search(self.types[position])
-                    or _GRADIENT_NAME.search(self.names[position])
-                    or any(_GRADIENT_NAME.search(one) for one in self.originals[position]))
+        return training.is_gradient(self.types[position],
+                                    (self.names[position], *self.originals[position]))
 
     @property
     def gradients(self) -> Set[int]:
@@ -196,17 +178,17 @@ class Operators:
 
     def is_update(self, position: int) -> bool:
         """Changes a variable, its first input; output 0, if any, is the new value."""
-        return bool(_UPDATE_TYPE.match(self.types[position]))
+        return training.is_update(self.types[position])
 
     def is_variable(self, position: int) -> bool:
-        return self.types[position] in VARIABLE_TYPES
+        return self.types[position] in graph_parts.VARIABLE_TYPES
 
     def is_constant(self, position: int) -> bool:
-        return self.types[position] in CONSTANT_TYPES
+        return self.types[position] in graph_parts.CONSTANT_TYPES
 
     def is_data(self, position: int) -> bool:
         """Where a batch comes in."""
-        return self.types[position] in DATA_TYPES
+        return self.types[position] in graph_parts.DATA_TYPES
 
     def variable_of(self, position: int, slot: int = 0) -> Optional[int]:
         """The variable that feeds an input, followed through operators that only hand on."""
@@ -284,7 +266,7 @@ class _Linker:
             return
         placed.add(graph.name)
         for op in graph.ops:
-            bodies = op.subgraph_names if _CALLS.match(op.type) else []
+            bodies = op.subgraph_names if op.type in graph_parts.SUBGRAPH_TYPES else []
             for name in bodies:
                 if name in by_name and name != graph.name:
                     self._place(by_name[name], by_name, placed)
@@ -325,7 +307,8 @@ class _Linker:
                 result = self._resolve(self._table.graphs[caller] or "", edges[slot]) or result
         elif position in self._bodies:
             bodies = [one for one in self._bodies[position] if index in self._results.get(one, {})]
-            if len(bodies) == 1 or (bodies and _LOOPS.match(self._table.types[position])):
+            loop = self._table.types[position] in graph_parts.LOOP_TYPES
+            if len(bodies) == 1 or (bodies and loop):
                 inner = self._resolve(bodies[-1], self._results[bodies[-1]][index])
                 result = inner or result
         self._memo[key] = result
@@ -336,7 +319,7 @@ class _Linker:
         table = self._table
         for caller, bodies in self._bodies.items():
             inner = [one for one in self._parents if table.graphs[one] in bodies]
-            loop = bool(_LOOPS.match(table.types[caller]))
+            loop = table.types[caller] in graph_parts.LOOP_TYPES
             for body in bodies:
                 for index, edge in self._results.get(body, {}).items():
                     source = self._resolve(body, edge)

@@ -16,6 +16,7 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import open_text
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.graph.ge_graph import GraphOp
+from keras_npu_dump.op_types.graph_names import role_of
 from keras_npu_dump.records.manifest import Manifest, Pair, Step
 from keras_npu_dump.records.problems import Problems
 
@@ -274,5 +275,4 @@ def _role(manifest: Manifest, model_name: Optional[str]) -> str:
     roles = {graph.role for graph in manifest.graphs if graph.dump_name == model_name}
     if len(roles) == 1:
         return roles.pop()
-    from keras_npu_dump.collector.graphs.roles import role_by_name
-    return role_by_name(model_name)
+    return role_of(model_name)

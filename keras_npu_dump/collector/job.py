@@ -14,7 +14,7 @@ from keras_npu_dump.collector.checks import (
 )
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.graphs.graph_search import find_graph_files
-from keras_npu_dump.collector.graphs.roles import decide_role, role_by_name
+from keras_npu_dump.collector.graphs.roles import decide_role
 from keras_npu_dump.collector.pairing.match import Match, Paired
 from keras_npu_dump.collector.pairing.pairing import make_pairs, make_units, match_units
 from keras_npu_dump.collector.processes.launches import find_launches
@@ -22,6 +22,7 @@ from keras_npu_dump.collector.processes.sessions import Session, link_runs
 from keras_npu_dump.collector.rules.evidence import Context, Unit
 from keras_npu_dump.collector.scan.headers import HeaderCache
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.op_types.graph_names import role_of
 from keras_npu_dump.records.problems import ERROR, INFO, Problems
 from keras_npu_dump.records.reading import Run, read_run
 
@@ -89,7 +90,7 @@ class Job:
         units = make_units(self.sessions)
         self.matches = match_units(units, self.graphs, self.context)
         for graph in self.graphs:
-            if graph.body is None and role_by_name(graph.name) == "unknown":
+            if graph.body is None and role_of(graph.name) == "unknown":
                 self.context.body(graph)
         for graph in self.graphs:
             decide_role(graph, self.runs)

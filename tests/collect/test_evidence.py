@@ -7,7 +7,8 @@ import pytest
 from keras_npu_dump import collect
 from keras_npu_dump.collector.checks.requested_steps import nearest
 from keras_npu_dump.collector.graphs.body import read_body
-from keras_npu_dump.collector.graphs.roles import role_by_name, role_by_operators
+from keras_npu_dump.collector.graphs.roles import role_by_operators
+from keras_npu_dump.op_types.graph_names import role_of
 from tests.collect import making, nets
 from tests.collect.making import EVAL, TIME, TRAIN, eval_ops, train_ops
 
@@ -170,7 +171,7 @@ def test_the_body_is_read_only_where_it_is_needed(tmp_path):
     ("AssignVariableOp_3", "init"), ("__inference_initialize_variables_44", "init"),
     ("set_loop_var", "init"), ("ResNet-50_0", "unknown"), ("", "unknown"), (None, "unknown")])
 def test_roles_by_name(name, role):
-    assert role_by_name(name) == role
+    assert role_of(name) == role
 
 
 @pytest.mark.parametrize("file, role", [

@@ -7,13 +7,8 @@ adapter names the compute graph after the function).
 import sys
 from typing import Any, Callable, List, Optional, Tuple
 
-# Operators by which a person recognises a network; the vendor's second method
-# takes the name of one of them as the keyword.
-COMPUTE_TYPES = frozenset((
-    "Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", "Conv2DBackpropFilter",
-    "MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "FusedBatchNormV3",
-    "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "GatherV2",
-    "ResourceGather", "MaxPool", "AvgPool"))
+from keras_npu_dump.op_types.training import LANDMARK_TYPES
+
 MAX_OPERATORS = 2000
 
 
@@ -75,7 +70,7 @@ def describe(function: Any) -> Tuple[Optional[str], List[str]]:
         concrete = list(function._list_all_concrete_functions())[-1]
         name = concrete.name
         operators = [op.name for op in concrete.graph.get_operations()
-                     if op.type in COMPUTE_TYPES][:MAX_OPERATORS]
+                     if op.type in LANDMARK_TYPES][:MAX_OPERATORS]
     except Exception:  # pylint: disable=broad-except
         # Private to TensorFlow and only evidence; training must not suffer for it.
         return None, []

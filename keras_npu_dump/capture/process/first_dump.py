@@ -15,15 +15,13 @@ from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.files.quoting import shell_word
 from keras_npu_dump.formats import names, tree
+from keras_npu_dump.op_types.graph_names import BESIDE_TRAINING
 from keras_npu_dump.sizes import human_bytes
 
 # Files are waited for until so many seconds and so many more executions have passed.
 PATIENCE = 60.0
 MORE_EXECUTIONS = 2
 FIRST_LOOK, LONGEST_PAUSE = 0.2, 3.0
-# Graphs beside the training graph; the adapter names them after their operator.
-_SMALL = ("AssignVariableOp", "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "dp_init_",
-          "set_npu_loop_conditions", "set_loop_var", "__inference_initialize_variables")
 _EARLIER = 2.0  # seconds by which clocks may differ
 
 
@@ -86,7 +84,7 @@ def _candidates(wanted: Wanted) -> List[Any]:
 
 def _is_training(model_name: str, files: List[Any], wanted: Wanted) -> bool:
     if wanted.graph_name is None and not wanted.operators:
-        return not model_name.startswith(_SMALL)
+        return not model_name.startswith(BESIDE_TRAINING)
     if wanted.graph_name is not None:
         name = names.sanitise(wanted.graph_name)
         if model_name == name or model_name.startswith(name + "_"):

@@ -2,38 +2,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import Any, Dict, FrozenSet, List, NamedTuple, Set, Tuple
 
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.graph.ge_graph import Graph, NamedAttrs
 from keras_npu_dump.formats.names import DumpName, sanitise
+from keras_npu_dump.op_types import graph_parts
 
-# Operators that run without leaving data: inputs, constants, control flow,
-# queues, stacks (the vendor's dump_data_collect.md, GE dump_properties.cc).
-QUIET_TYPES = frozenset((
-    "Data", "RefData", "AnnData", "Const", "Constant", "ConstPlaceHolder", "FileConstant",
-    "Placeholder", "PlaceHolder", "Variable", "VariableV2", "VarHandleOp", "VarIsInitializedOp",
-    "IsVariableInitialized", "TemporaryVariable", "DestroyTemporaryVariable", "ReadVariableOp",
-    "NoOp", "NetOutput", "End", "Identity", "IdentityN", "Merge", "RefMerge", "Switch",
-    "RefSwitch", "SwitchN", "Enter", "RefEnter", "Exit", "RefExit", "NextIteration",
-    "RefNextIteration", "LoopCond", "ControlTrigger", "StreamActive", "StreamSwitch",
-    "StreamSwitchN", "StreamMerge", "LabelSet", "LabelGoto", "LabelGotoEx", "LabelSwitch",
-    "LabelSwitchByIndex", "If", "StatelessIf", "_If", "Case", "StatelessCase", "While",
-    "StatelessWhile", "_While", "For", "PartitionedCall", "StatefulPartitionedCall",
-    "StatelessPartitionedCall", "SymbolicGradient", "Iterator", "IteratorV2", "AnonymousIterator",
-    "AnonymousIteratorV2", "AnonymousIteratorV3", "IteratorGetNext", "IteratorGetNextSync",
-    "MakeIterator", "DeleteIterator", "GetNext", "DynamicGetNext", "DynamicGetNextV2",
-    "OutfeedEnqueueOp", "OutfeedEnqueueOpV2", "OptionalFromValue", "OptionalGetValue",
-    "QueueData", "QueueDequeue", "QueueEnqueue", "Stack", "StackPush", "StackPop", "StackClose",
-    "Send", "Recv", "MemcpyAddrAsync", "FlowCtrl", "Assert", "Print", "Abort"))
-# Called any number of times, or not at all: their sub-graphs owe no file.
-_CONDITIONAL = re.compile(r"_?(Stateless|Stateful)?(If|Case|While|For)$")
 _LOCAL_LIBRARIES = ("DNN_VM_GE_LOCAL_OP_STORE",)
-# Tensors of these types never reach a dump file.
-HANDLES = frozenset(("DT_RESOURCE", "DT_VARIANT", "DT_STRING", "DT_STRING_REF"))
-# Operators that may call sub-graphs.
-_CALLER = re.compile(r"(Call|If|Case|While|For|Gradient|Function|Graph)$")
 # Descriptions are the costliest part of a graph to read, and those of a sample
 # tell graphs apart: the first of each type, then every so many of it.
 _FIRST_DESCS, _EVERY_DESC = 10, 20
@@ -130,9 +106,9 @@ class Body:
 
 def _has_data(op: OpFact, mode: str) -> bool:
     if mode == "input":
-        return any(dtype not in HANDLES for dtype, _ in op.inputs)
+        return any(dtype not in graph_parts.HANDLE_DTYPES for dtype, _ in op.inputs)
     if mode == "output":
-        return any(dtype not in HANDLES for dtype, _ in op.outputs)
+        return any(dtype not in graph_parts.HANDLE_DTYPES for dtype, _ in op.outputs)
     return _has_data(op, "input") or _has_data(op, "output")
 
 
@@ -162,9 +138,10 @@ class _Kind:
 
     def __init__(self, name: str):
         self.prefix = sanitise(name) + "."
-        self.quiet = name in QUIET_TYPES
-        self.calls = bool(_CALLER.search(name))
-        self.conditional = bool(_CONDITIONAL.match(name))
+        self.quiet = name in graph_parts.QUIET_TYPES
+        self.calls = graph_parts.may_hold_subgraphs(name)
+        # Called any number of times, or not at all: their sub-graphs owe no file.
+        self.conditional = name in graph_parts.CONDITIONAL_TYPES
         self.count = 0
         self.inputs: Tensors = []
         self.outputs: Tensors = []

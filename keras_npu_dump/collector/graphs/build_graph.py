@@ -5,7 +5,6 @@ import hashlib
 import os
 from typing import Any, Dict, List, Optional
 
-from keras_npu_dump.collector.graphs.body import QUIET_TYPES as QUIET_TYPES
 from keras_npu_dump.collector.graphs.body import Body, read_body
 from keras_npu_dump.collector.graphs.graph_search import GraphFile
 from keras_npu_dump.errors import FormatError

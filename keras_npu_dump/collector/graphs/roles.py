@@ -7,11 +7,11 @@ fed by hand has no iterator, so neither name nor keyword can decide alone.
 from __future__ import annotations
 
 import collections
-import re
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.body import Body
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
+from keras_npu_dump.op_types import graph_names, graph_parts, training
 from keras_npu_dump.records.reading import Run
 
 Answer = Tuple[str, List[str]]
@@ -20,26 +20,7 @@ NOTHING: Answer = ("unknown", [])
 
 ROLES = ("train", "eval", "predict", "iterator", "init", "unknown")
 
-# ApplyAdamD, ResourceApplyMomentum, SparseApplyAdagrad, AdamApplyOne, LambNextMV ...
-_OPTIMIZER = re.compile(r"(Resource|Sparse|ResourceSparse|Fused)?Apply[A-Z]"
-                        r"|AdamApply|Lamb(Apply|Next|Update)|LarsV?2?Update|FusedSgd")
-# ReluGrad, Conv2DBackpropFilterD, BNTrainingUpdateGrad; not StopGradient.
-_GRADIENT_TYPE = re.compile(r"(Grad(?!ient)|Backprop)")
-# Scopes that tf.GradientTape and tf.gradients give to what they add.
-_GRADIENT_NAME = re.compile(r"(^|/)(gradient_tape|gradients)(_\d+)?/")
-_ASSIGN_TYPE = re.compile(r"Assign(Add|Sub)?(VariableOp)?$")
 _FLOATS = ("DT_FLOAT", "DT_FLOAT16", "DT_BF16", "DT_DOUBLE")
-_FILL_TYPE = re.compile(r"(Random|Truncated|StatelessRandom|StatelessTruncated|Fill|Zeros|Ones"
-                        r"|Cast|TransData|Mul|Add|Sub|Initializer)")
-_ITERATOR_TYPE = re.compile(r"Iterator|GetNext")
-_NAMES = (
-    ("iterator", re.compile(r"dp_init_|dp_provider_|.*Iterator")),
-    ("train", re.compile(r".*(train_function|train_step|one_step_on_data_\d+$)")),
-    ("eval", re.compile(r".*(test_function|test_step|evaluate)")),
-    ("predict", re.compile(r".*(predict_function|predict_step|one_step_on_data_distributed)")),
-    ("init", re.compile(r"(AssignVariableOp|VarHandleOp|Assign|VarIsInitialized|set_loop_var"
-                        r"|set_npu_loop_conditions|.*initialize_variables|init(ializ|$))")),
-)
 
 
 RULES: Dict[str, RoleRule] = collections.OrderedDict()
@@ -75,17 +56,9 @@ def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
     graph.role, graph.role_evidence = role, evidence
 
 
-def role_by_name(name: Optional[str]) -> str:
-    """The role that a graph's name tells, "unknown" where it tells none."""
-    for role, pattern in _NAMES:
-        if name and pattern.match(name):
-            return role
-    return "unknown"
-
-
 @rule("name")
 def by_name(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
-    role = role_by_name(graph.name)
+    role = graph_names.role_of(graph.name)
     return (role, ["role %s by the name %s" % (role, graph.name)]) if role != "unknown" else NOTHING
 
 
@@ -109,16 +82,15 @@ def role_by_operators(body: Body) -> Answer:
     gradients, optimizers, assigns, metrics, work = [], [], [], [], []
     iterator = feeds = False
     for op in body.keys.values():
-        if _ITERATOR_TYPE.search(op.type):
+        if graph_parts.is_iterator(op.type):
             iterator = True
-        elif op.type in ("Data", "RefData", "Placeholder", "AnnData"):
+        elif op.type in graph_parts.FEED_TYPES or op.type == "RefData":
             feeds = True
-        if _OPTIMIZER.match(op.type):
+        if training.is_optimizer(op.type):
             optimizers.append(op.name)
-        elif (_GRADIENT_TYPE.search(op.type) or _GRADIENT_NAME.search(op.name)
-              or any(_GRADIENT_NAME.search(one) for one in op.originals)):
+        elif training.is_gradient(op.type, (op.name, *op.originals)):
             gradients.append(op.name)
-        elif _ASSIGN_TYPE.match(op.type):
+        elif training.is_assign(op.type):
             assigns.append(op.name)
             # Every Keras function counts its calls; only metrics add up floats.
             if any(dtype in _FLOATS for dtype, _ in op.inputs + op.outputs):
@@ -135,7 +107,7 @@ def role_by_operators(body: Body) -> Answer:
         if optimizers:
             shown.append("%d optimizer operators such as %s" % (len(optimizers), optimizers[0]))
         return "train", ["role train by " + " and ".join(shown)]
-    computing = [op for op in work if not _FILL_TYPE.match(op.type)]
+    computing = [op for op in work if not training.is_fill(op.type)]
     if iterator and not computing and not assigns:
         return "iterator", ["role iterator: it only makes an iterator"]
     if not iterator and not computing and (assigns or not feeds):

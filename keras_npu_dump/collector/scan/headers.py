@@ -4,13 +4,14 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from keras_npu_dump.collector.graphs.body import HANDLES, Body, OpFact, Tensors
+from keras_npu_dump.collector.graphs.body import Body, OpFact, Tensors
 from keras_npu_dump.collector.scan.folders import DumpFolder
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import NotRegularError, open_regular
 from keras_npu_dump.formats.dtypes import dtype_name
 from keras_npu_dump.formats.stats.stats_file import parse_stats, read_bytes
 from keras_npu_dump.formats.tensor.header import MAX_FILE, read_header
+from keras_npu_dump.op_types.graph_parts import HANDLE_DTYPES
 
 # Files of one unit that are opened to compare its shapes with a graph's.
 SAMPLE = 8
@@ -76,7 +77,7 @@ def agrees(content: Content, op: OpFact) -> Optional[bool]:
         if not found or len(found) != len(stated):
             continue
         for (dtype, shape), (stated_dtype, stated_shape) in zip(found, stated):
-            if dtype in HANDLES or stated_dtype in HANDLES:
+            if dtype in HANDLE_DTYPES or stated_dtype in HANDLE_DTYPES:
                 continue  # a handle on one side is the variable itself on the other
             if stated_dtype not in ("DT_UNDEFINED", dtype) and dtype not in _UNSAID:
                 return False

@@ -15,13 +15,10 @@ from typing import Any, Callable, Optional, Set
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.api import eager_ops, watch
+from keras_npu_dump.op_types.graph_names import KERAS_3_STEPS
 
 _STATE = threading.local()
 _DONE: Set[str] = set()
-
-# Functions that Keras 3 hands to tf.function; the role gives them a name.
-_STEPS = ("one_step_on_data", "multi_step_on_iterator", "one_step_on_data_distributed",
-          "multi_step_on_data")
 
 
 def apply() -> None:
@@ -132,7 +129,7 @@ def _drop_xla(tf: Any) -> None:
 
 def _rename(func: Any) -> None:
     role = getattr(_STATE, "role", None)
-    if role and getattr(func, "__name__", "") in _STEPS:
+    if role and getattr(func, "__name__", "") in KERAS_3_STEPS:
         func.__name__ = role
 
 

@@ -17,13 +17,10 @@ from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.engine import ENGINE
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.graphs import build_file, eager_graphs
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer import tf_dtypes
 from keras_npu_dump.emulator.tracer.reentrancy import is_own_work, own_work
 from keras_npu_dump.emulator.tracer.values import as_array
-
-_ITERATORS = ("AnonymousIteratorV2", "AnonymousIteratorV3", "AnonymousIterator")
-# Operators on a variable that the adapter answers itself, without a graph.
-_ANSWERED = frozenset(("VarIsInitializedOp", "DestroyResourceOp"))
+from keras_npu_dump.op_types import graph_names, graph_parts
 
 _numbers = itertools.count()
 _iterator_names: Dict[int, str] = {}
@@ -65,20 +62,17 @@ def install() -> None:
 
 def _kind(op: str) -> str:
     """What an operator's name asks for: "variable", "iterator", "init", or nothing."""
-    if op in _ITERATORS:
+    if op in graph_parts.ANONYMOUS_ITERATOR_TYPES:
         return "iterator"
-    if op in ("MakeIterator", "MultiDeviceIteratorInit"):
+    if op in graph_parts.ITERATOR_START_TYPES:
         return "init"
-    if op in _ANSWERED:
+    if op in graph_parts.ANSWERED_BY_ADAPTER_TYPES:
         return ""
     from tensorflow.python.framework import op_def_registry
     definition = op_def_registry.get(op)
     takes = definition is not None and any(
-        arg.type == opinfo.DT_RESOURCE for arg in definition.input_arg)
-    known = op.startswith("Resource") or op in (
-        "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp",
-        "VariableShape")
-    return "variable" if takes and known else ""
+        arg.type == tf_dtypes.DT_RESOURCE for arg in definition.input_arg)
+    return "variable" if takes and graph_parts.is_on_variable(op) else ""
 
 
 def variable_name(handle: Any) -> Optional[str]:
@@ -102,9 +96,9 @@ def _make_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
 def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     del op
     name = iterator_name(args[1])
-    ENGINE.fail_if_faulty("dp_init_" + name)
+    ENGINE.fail_if_faulty(graph_names.DP_INIT + name)
     result = run()
-    graph = ENGINE.new_graph("dp_init_" + name)
+    graph = ENGINE.new_graph(graph_names.DP_INIT + name)
     graph.count = 1
     ENGINE.ran_once(graph)
     if build_file.wanted(ENGINE.session):
@@ -167,7 +161,7 @@ def _read(handle: Any) -> Any:
 
 def _entry(tensor: Any, origin: Optional[Tuple[str, int]] = None) -> Any:
     dtype = tensor.dtype.as_datatype_enum
-    if dtype in opinfo.OPAQUE:
+    if dtype in tf_dtypes.OPAQUE:
         return dump_writer.opaque(dtype, origin)
     return dump_writer.value_of(as_array(tensor), dtype, origin)
 
@@ -181,7 +175,7 @@ def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
     for value in inputs:
         if variable_dtype(value):
             # A plain assignment does not read, and may be the variable's first value.
-            entries.append(dump_writer.opaque(opinfo.DT_RESOURCE) if op == "AssignVariableOp"
+            entries.append(dump_writer.opaque(tf_dtypes.DT_RESOURCE) if op == "AssignVariableOp"
                            else _entry(_read(value)))
         else:
             entries.append(_entry(ops.convert_to_tensor(value)))
@@ -196,7 +190,7 @@ def _dump(graph: LoadedGraph, op: str, inputs: Sequence[Any], before: List[Any],
         made = [] if result is None else result if isinstance(result, (list, tuple)) else [result]
         outputs = [_entry(item, (op, index)) for index, item in enumerate(made)
                    if hasattr(item, "dtype")]
-        if opinfo.changes_variables(op):
+        if graph_parts.changes_handle(op):
             outputs += [_entry(_read(handle), (op, len(outputs))) for handle in inputs
                         if variable_dtype(handle)]
     if before or outputs:

@@ -20,6 +20,7 @@ from keras_npu_dump.emulator.tracer.flat import Flat
 from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values
+from keras_npu_dump.op_types import graph_names, graph_parts
 
 NPU, HOST, BUILTIN = "NPU_LOOP", "HOST_LOOP", "BUILTIN_LOOP"
 _said: Set[str] = set()
@@ -49,7 +50,7 @@ def find(root: Flat, iterators: AbstractSet[str], static: bool) -> Optional[Loop
     Args:
       iterators: names of the arguments from which an iterator operator reads.
     """
-    loops = [node for node in root.nodes if node.op in flat_lib.LOOPS]
+    loops = [node for node in root.nodes if node.op in graph_parts.WHILE_TYPES]
     if len(loops) != 1 or iterators.isdisjoint(loops[0].input):
         return None
     node = loops[0]
@@ -96,11 +97,11 @@ class SizeGraphs:
             return
         self._current = size
         if self._setter is None:
-            conditions = engine.new_graph("set_npu_loop_conditions")
+            conditions = engine.new_graph(graph_names.SET_LOOP_CONDITIONS)
             engine.ran_once(conditions)
             self._write(engine, conditions, ["npu_runconfig/loop_cond", "npu_runconfig/one",
                                              "npu_runconfig/zero"], True)
-            self._setter = engine.new_graph("set_loop_var")
+            self._setter = engine.new_graph(graph_names.SET_LOOP_SIZE)
             self._write(engine, self._setter, ["npu_runconfig/iterations_per_loop"], False)
         self._setter.count += 1
         engine.ran_once(self._setter)

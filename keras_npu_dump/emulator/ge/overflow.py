@@ -14,21 +14,20 @@ import numpy as np
 
 from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.ge_session import GeSession
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values
 from keras_npu_dump.formats import mapping, names
 from keras_npu_dump.formats.tensor import dump_file, opdebug
 
-DT_HALF = 19
 _LIMIT = np.float16(65504)
 _FLOAT16 = 2  # OutputDataType
 
 
 def may_overflow(node: Any) -> bool:
     """Whether an operator has a float16 output."""
-    return any(dtype == DT_HALF for _, dtype in opinfo.outputs(node))
+    return any(dtype == tf_dtypes.DT_HALF for _, dtype in opinfo.outputs(node))
 
 
 def overflows(value: dump_file.TensorValue) -> bool:

@@ -5,9 +5,10 @@ from typing import Any, Dict, List, Set
 
 from keras_npu_dump.emulator.graphs.graph_text import Argument
 from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer import tf_dtypes
 from keras_npu_dump.emulator.tracer.flat import Flat
 from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, as_tuple, proto_shape
+from keras_npu_dump.op_types import graph_parts
 
 
 def describe(root: Flat, call: Any) -> List[Argument]:
@@ -21,7 +22,7 @@ def describe(root: Flat, call: Any) -> List[Argument]:
     found = []
     for index, (name, dtype) in enumerate(root.args):
         handle = call.args[index]
-        if dtype == opinfo.DT_RESOURCE and variables[index]:
+        if dtype == tf_dtypes.DT_RESOURCE and variables[index]:
             held = handle._handle_data.shape_and_type[0]  # pylint: disable=protected-access
             found.append(Argument(
                 "Variable", _unique(variable_names.get(_key(handle), name), taken), held.dtype,
@@ -29,7 +30,7 @@ def describe(root: Flat, call: Any) -> List[Argument]:
         elif name in read_from:
             found.append(Argument("IteratorV2", _unique(call.iterator_name(handle), taken), dtype,
                                   ()))
-        elif dtype == opinfo.DT_VARIANT and name not in consumed:
+        elif dtype == tf_dtypes.DT_VARIANT and name not in consumed:
             found.append(Argument("", name, dtype, ()))
         else:
             symbolic = call.graph.inputs[index] if index < len(call.graph.inputs) else handle
@@ -57,7 +58,7 @@ def iterators(root: Flat) -> Set[str]:
     found = set()
     for flat in root.walk():
         for node in flat.nodes:
-            if not node.op.startswith("IteratorGetNext"):
+            if not graph_parts.is_get_next(node.op):
                 continue
             where, head = flat, flat_lib.node_of(node.input[0])
             while where.parent is not None and head in where.arg_index:

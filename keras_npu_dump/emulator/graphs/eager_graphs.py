@@ -4,12 +4,10 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.graphs.graph_text import describe_tensor
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer.shapes import proto_shape
 from keras_npu_dump.formats.graph.edges import connect
 from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
-
-_DT_INT64 = 9  # DataType of TensorFlow
 
 
 class Input(NamedTuple):
@@ -97,7 +95,7 @@ def loop_graph(name: str, variables: Sequence[str], constant: bool, with_values:
       constant: whether the values stand in the graph, or come as Data.
     """
     del with_values
-    desc = describe_tensor(_DT_INT64, (), "ND")
+    desc = describe_tensor(tf_dtypes.DT_INT64, (), "ND")
     ops: List[GraphOp] = []
     for variable in variables:
         source = variable + "_v"

@@ -16,10 +16,10 @@ from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, Shapes
 from keras_npu_dump.emulator.tracer.values import dtype_name
 from keras_npu_dump.formats.graph.edges import connect
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
+from keras_npu_dump.op_types.graph_parts import EDGE_TYPES
 
 # A NoOp that joins more than this stays in the graph: its edges would multiply.
 _MAX_JOIN = 64
-_GONE = ("NoOp", "ReadVariableOp")
 
 
 class Argument:
@@ -91,7 +91,7 @@ class _Maker:
                 if node.op == "ReadVariableOp" and data[0] in self._edges:
                     edge = self._edges[data[0]]
                 self._edges[tensor] = edge
-            if node.op not in _GONE or len(self._controls(node)) > _MAX_JOIN:
+            if node.op not in EDGE_TYPES or len(self._controls(node)) > _MAX_JOIN:
                 ops.append(self._op(node))
         ops.append(self._net_output())
         connect(ops)
@@ -164,7 +164,7 @@ class _Maker:
             node = self._flat.by_name.get(name)
             if node is None:
                 continue
-            if node.op not in _GONE:
+            if node.op not in EDGE_TYPES:
                 found[name] = None
                 continue
             if name not in self._joined:

@@ -10,13 +10,7 @@ import dataclasses
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from keras_npu_dump.emulator.tracer import opinfo
-
-CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-LOOPS = ("While", "StatelessWhile")
-BRANCHES = ("If", "StatelessIf")
-CASES = ("Case", "StatelessCase")
-V1_CONTROL = frozenset(("Switch", "Merge", "RefSwitch", "RefMerge", "Enter", "Exit",
-                        "RefEnter", "RefExit", "NextIteration", "LoopCond", "_SwitchN"))
+from keras_npu_dump.op_types import graph_parts
 
 Lookup = Callable[[str], Any]
 
@@ -61,7 +55,8 @@ class Flat:
     @property
     def has_v1_control(self) -> bool:
         """Whether some values here may not exist, as on the path not taken of a Switch."""
-        return any(node.op in V1_CONTROL for flat in self.walk() for node in flat.nodes)
+        return any(node.op in graph_parts.V1_CONTROL_TYPES
+                   for flat in self.walk() for node in flat.nodes)
 
     def outer(self, arg: str) -> Optional[str]:
         """The parent's tensor that `arg` always equals; None if it may change in a loop."""
@@ -79,18 +74,18 @@ class Flat:
 
 def roles(node: Any) -> List[str]:
     """The bodies that a control-flow node has, in order; [] for any other node."""
-    if node.op in LOOPS:
+    if node.op in graph_parts.WHILE_TYPES:
         return ["cond", "body"]
-    if node.op in BRANCHES:
+    if node.op in graph_parts.IF_TYPES:
         return ["then_branch", "else_branch"]
-    if node.op in CASES:
+    if node.op in graph_parts.CASE_TYPES:
         return ["branch_%d" % index for index in range(len(node.attr["branches"].list.func))]
     return []
 
 
 def body_function(node: Any, role: str) -> Any:
     """The attribute that names a body's function (a NameAttrList)."""
-    if node.op in CASES:
+    if node.op in graph_parts.CASE_TYPES:
         return node.attr["branches"].list.func[int(role.rpartition("_")[2])]
     return node.attr[role].func
 
@@ -110,7 +105,8 @@ def keeps_state(root: Flat, lookup: Lookup) -> bool:
 
 def keeps_state_in_rounds(definition: Any, lookup: Lookup) -> bool:
     """Whether a loop in a function, however deep, holds a kernel that keeps state."""
-    loops = [node for node in _with_named(definition.node_def, lookup) if node.op in LOOPS]
+    loops = [node for node in _with_named(definition.node_def, lookup)
+             if node.op in graph_parts.WHILE_TYPES]
     return any(opinfo.keeps_state(node) for node in _with_named(loops, lookup))
 
 

@@ -5,8 +5,6 @@ from typing import Any, Dict, List, Optional, Set
 
 from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.emulator.tracer.flat import (
-    CALLS,
-    V1_CONTROL,
     Flat,
     Lookup,
     body_function,
@@ -15,6 +13,7 @@ from keras_npu_dump.emulator.tracer.flat import (
     roles,
     split_control,
 )
+from keras_npu_dump.op_types import graph_parts
 
 _SHORT = {"then_branch": "then", "else_branch": "else"}
 
@@ -98,7 +97,7 @@ class _Flattener:
             copy.input.extend(outside(tensor) for tensor in node.input)
             copy.input.extend("^" + name for name in controls if "^" + name not in copy.input)
             copy.attr.pop("_class", None)
-            if node.op in CALLS:
+            if node.op in graph_parts.CALL_TYPES:
                 self._inline_call(copy, copy.attr["f"].func.name, "output:%d", nodes, aliases)
             elif opinfo.op_def(node) is None:
                 # A call of old: the operator is the function (tf.function has no such).
@@ -134,7 +133,7 @@ class _Flattener:
         held = named_functions(node)
         if held:
             flat.unread.append((node.name, "%s holds %s" % (node.op, ", ".join(held))))
-        elif node.op in V1_CONTROL:
+        elif node.op in graph_parts.V1_CONTROL_TYPES:
             flat.unread.append((node.name, "TF1 control flow"))
 
 

@@ -12,10 +12,9 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import loop_condition, opinfo
+from keras_npu_dump.emulator.tracer import loop_condition, opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer.flat import Flat
-
-DT_INT32, DT_BOOL, DT_VARIANT = 3, 10, 21
+from keras_npu_dump.op_types import graph_parts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Instrumented:
         for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
             output = definition.signature.output_arg.add()
             output.name, output.type = "dumped_%d" % index, dtype
-            if gate is not None and dtype != DT_VARIANT:
+            if gate is not None and dtype != tf_dtypes.DT_VARIANT:
                 tensor = gate.through(tensor, dtype)
             definition.ret[output.name] = tensor
         self.definitions.append(definition)
@@ -80,7 +79,7 @@ class Instrumented:
         """Tensors to return from (or push in) `flat`: its own, then its nodes' lists."""
         tensors = list(self.own(flat))
         for node, first, count in self._list_outputs(flat):
-            tensors.extend(("%s:output:%d" % (node, first + index), DT_VARIANT)
+            tensors.extend(("%s:output:%d" % (node, first + index), tf_dtypes.DT_VARIANT)
                            for index in range(count))
         return tensors
 
@@ -91,7 +90,7 @@ class Instrumented:
             count = len(self._lists(body))
             if count:
                 node = flat.by_name[name]
-                attr = "T" if node.op in flat_lib.LOOPS else "Tout"
+                attr = "T" if node.op in graph_parts.WHILE_TYPES else "Tout"
                 first = len(node.attr[attr].list.type) + offset.get(name, 0)
                 outputs.append((name, first, count))
                 offset[name] = offset.get(name, 0) + count
@@ -118,7 +117,7 @@ class Instrumented:
             definition.control_ret[key] = node
         definition.node_def.extend(flat.nodes)
         for node in definition.node_def:
-            if node.op in flat_lib.LOOPS and any(
+            if node.op in graph_parts.WHILE_TYPES and any(
                     opinfo.keeps_state(inner) for role in flat_lib.roles(node)
                     for body in flat.bodies[(node.name, role)].walk() for inner in body.nodes):
                 # TensorFlow starts rounds before others have ended: numbers that they draw
@@ -146,7 +145,7 @@ class Instrumented:
         data, controls = flat_lib.split_control(node.input)
         lists = [_empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
                  for index, dtype in enumerate(dtypes)]
-        extra = [DT_VARIANT] * len(lists)
+        extra = [tf_dtypes.DT_VARIANT] * len(lists)
         condition = None
         if roles[0] == "cond" and self._own_outputs(bodies[0]):
             # See loop_condition.py: the condition is calculated before the loop and at the end of
@@ -161,7 +160,7 @@ class Instrumented:
             controls += grafted.must_run
         del node.input[:]
         node.input.extend(data + lists + ["^" + name for name in controls])
-        for attr in ("T",) if node.op in flat_lib.LOOPS else ("Tin", "Tout"):
+        for attr in ("T",) if node.op in graph_parts.WHILE_TYPES else ("Tin", "Tout"):
             node.attr[attr].list.type.extend(extra)
         shapes = node.attr["output_shapes"].list.shape
         if shapes:
@@ -216,7 +215,7 @@ class _Gate:
         self._empty: Dict[int, str] = {}
         self._count = 0
         arg = definition.signature.input_arg.add()
-        arg.name, arg.type = "keras_npu_dump_on", DT_BOOL
+        arg.name, arg.type = "keras_npu_dump_on", tf_dtypes.DT_BOOL
 
     def through(self, tensor: str, dtype: int) -> str:
         """The tensor where the argument is true, else an empty one."""
@@ -249,8 +248,8 @@ def _node(definition, op: str, name: str):
 
 def _scalar(definition, name: str, value: int) -> str:
     node = _node(definition, "Const", name)
-    node.attr["dtype"].type = DT_INT32
-    node.attr["value"].tensor.dtype = DT_INT32
+    node.attr["dtype"].type = tf_dtypes.DT_INT32
+    node.attr["value"].tensor.dtype = tf_dtypes.DT_INT32
     node.attr["value"].tensor.tensor_shape.SetInParent()
     node.attr["value"].tensor.int_val.append(value)
     return name + ":output:0"
@@ -261,7 +260,7 @@ def _empty_list(definition, name: str, dtype: int) -> str:
     node.input.append(_scalar(definition, name + "/shape", -1))
     node.input.append(_scalar(definition, name + "/size", -1))
     node.attr["element_dtype"].type = dtype
-    node.attr["shape_type"].type = DT_INT32
+    node.attr["shape_type"].type = tf_dtypes.DT_INT32
     return name + ":handle:0"
 
 

@@ -3,24 +3,8 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
-DT_STRING, DT_RESOURCE, DT_VARIANT = 7, 20, 21
-# Values of these have no bytes that a device could dump.
-OPAQUE = frozenset((DT_STRING, DT_RESOURCE, DT_VARIANT))
-# From here on (the small floats and integers) TensorFlow keeps no tensors in lists.
-FIRST_UNLISTED = 24
-
-# GE keeps these in the graph but runs no task for them, or has no such operator at all
-# (dump guide of the vendor: control, Data, RefData, Const and data-flow operators).
-NOT_DUMPED = frozenset((
-    "Const", "Placeholder", "PlaceholderWithDefault", "NoOp", "ReadVariableOp", "VarHandleOp",
-    "While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase",
-    "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
-    "RefEnter", "RefExit", "ControlTrigger", "VarIsInitializedOp"))
-
-# Stateful in TensorFlow's eyes, and without any effect.
-_READERS = frozenset((
-    "ReadVariableOp", "VarHandleOp", "VariableShape", "VarIsInitializedOp", "ResourceGather",
-    "ResourceGatherNd"))
+from keras_npu_dump.emulator.tracer import tf_dtypes
+from keras_npu_dump.op_types import graph_parts
 
 
 def op_def(node: Any) -> Any:
@@ -71,26 +55,21 @@ def keeps_state(node: Any) -> bool:
 def has_effects(node: Any) -> bool:
     """Whether TensorFlow runs it even if nothing needs it, and that can be noticed."""
     definition = op_def(node)
-    return bool(definition and definition.is_stateful and node.op not in _READERS
-                and not keeps_state(node))
+    return bool(definition and definition.is_stateful and not keeps_state(node)
+                and node.op not in graph_parts.HANDLE_READER_TYPES)
 
 
 def dumped(node: Any) -> bool:
     """Whether the device would run, and so could dump, this operator."""
-    return node.op not in NOT_DUMPED
+    return node.op not in graph_parts.EMULATOR_SKIPS
 
 
 def updates(node: Any) -> List[int]:
     """The positions of the inputs whose variables this operator changes."""
-    if not changes_variables(node.op):
+    if not graph_parts.changes_handle(node.op):
         return []
-    return [index for index, dtype in enumerate(input_dtypes(node)) if dtype == DT_RESOURCE]
-
-
-def changes_variables(op: str) -> bool:
-    """Whether an operator of this type changes the variables behind its handles."""
-    return op in ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp") or (
-        op.startswith(("ResourceApply", "ResourceSparseApply", "ResourceScatter")))
+    return [index for index, dtype in enumerate(input_dtypes(node))
+            if dtype == tf_dtypes.DT_RESOURCE]
 
 
 def bears_reading(op: str) -> bool:
@@ -99,7 +78,8 @@ def bears_reading(op: str) -> bool:
     Some that draw from a Generator write into the buffer that the reader then shares, and
     the variable keeps its old state (TensorFlow 2.6 and 2.21, StatefulRandomBinomial).
     """
-    return op.startswith("Resource") or op in _READERS or changes_variables(op)
+    return (op.startswith("Resource") or op in graph_parts.HANDLE_READER_TYPES
+            or graph_parts.changes_handle(op))
 
 
 def output_count(op: str) -> int:

@@ -9,7 +9,7 @@ import dataclasses
 from typing import AbstractSet, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer.flat import Flat
 
 
@@ -129,7 +129,7 @@ class Plan:
         changed = opinfo.updates(node)
         if self._mode in ("input", "all"):
             for index, (tensor, dtype) in enumerate(zip(data, dtypes)):
-                if dtype == opinfo.DT_RESOURCE:
+                if dtype == tf_dtypes.DT_RESOURCE:
                     # A plain assignment does not read, and may be a variable's first value.
                     before = node.op != "AssignVariableOp"
                     inputs.append(self._variable(flat, node, tensor, index, False) if before
@@ -150,9 +150,9 @@ class Plan:
         return source
 
     def _source(self, flat: Flat, tensor: str, dtype: int) -> Source:
-        if dtype in opinfo.OPAQUE:
+        if dtype in tf_dtypes.OPAQUE:
             return Source("opaque", dtype)
-        if flat.parent is not None and dtype >= opinfo.FIRST_UNLISTED:
+        if flat.parent is not None and dtype >= tf_dtypes.FIRST_UNLISTED:
             return Source("opaque", dtype)  # out of bodies values come in lists
         head = flat_lib.node_of(tensor)
         if head in flat.by_name:
@@ -169,7 +169,7 @@ class Plan:
     def _variable(self, flat: Flat, node: Any, tensor: str, index: int, after: bool) -> Source:
         dtype = self._variable_dtype(flat, tensor) if opinfo.bears_reading(node.op) else 0
         if not dtype:
-            return Source("opaque", opinfo.DT_RESOURCE)
+            return Source("opaque", tf_dtypes.DT_RESOURCE)
         read = Read(node.name, index, after, dtype)
         self.reads[id(flat)].append(read)
         return self._use(Source("tensor", dtype, flat, read.tensor))

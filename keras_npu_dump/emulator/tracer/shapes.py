@@ -9,8 +9,9 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer.flat import Flat
+from keras_npu_dump.op_types import graph_parts
 
 UNKNOWN_RANK = (-2,)
 Shapes = Dict[Tuple[int, str], Tuple[int, ...]]
@@ -37,12 +38,12 @@ def infer(root: Flat, inputs: Sequence[Any], lookup: Any) -> Shapes:
 
 def is_static(root: Flat, shapes: Shapes) -> bool:
     """Whether the shapes of all that comes in, arguments and iterators, are known."""
-    coming = [(id(root), name) for name, dtype in root.args if dtype not in opinfo.OPAQUE]
+    coming = [(id(root), name) for name, dtype in root.args if dtype not in tf_dtypes.OPAQUE]
     for flat in root.walk():
         for node in flat.nodes:
-            if node.op.startswith("IteratorGetNext"):
+            if graph_parts.is_get_next(node.op):
                 coming.extend((id(flat), tensor) for tensor, dtype in opinfo.outputs(node)
-                              if dtype not in opinfo.OPAQUE)
+                              if dtype not in tf_dtypes.OPAQUE)
     return all(min(shapes.get(key, UNKNOWN_RANK), default=0) >= 0 for key in coming)
 
 
@@ -102,7 +103,7 @@ def _infer(flat: Flat, sources: Sequence[Any], lookup: Any, shapes: Shapes,
     for (name, _), body in flat.bodies.items():
         node = flat.by_name[name]
         data, _ = flat_lib.split_control(node.input)
-        loop = node.op in flat_lib.LOOPS
+        loop = node.op in graph_parts.WHILE_TYPES
         passed = [tensors.get(tensor) for tensor in (data if loop else data[1:])]
         given = node.attr["output_shapes"].list.shape if loop else ()
         _infer(body, passed, lookup, shapes, list(given) or None)

@@ -9,19 +9,13 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Set
 
-from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
-from keras_npu_dump.collector.graphs.body import QUIET_TYPES
-
-# Give true, finite answers for infinite inputs: their mathematical limit, or a check.
-_SETTLES_INFINITY = frozenset((
-    "Softmax", "SoftmaxV2", "LogSoftmax", "Exp", "Sigmoid", "Tanh", "Relu", "Relu6", "Max",
-    "ReduceMax", "ReduceMaxD", "Min", "ReduceMin", "ReduceMinD", "Maximum", "Minimum",
-    "ClipByValue", "ArgMax", "ArgMin", "TopKV2", "Reciprocal", "Atan", "Erf"))
-_SETTLES_ANY = frozenset((
-    "IsFinite", "IsInf", "IsNan", "Select", "SelectV2", "Where", "Greater", "GreaterEqual",
-    "Less", "LessEqual", "Equal", "NotEqual", "NPUGetFloatStatus", "NPUGetFloatStatusV2",
-    "NpuGetFloatStatus", "NpuGetFloatStatusV2", "GetFloatStatus", "DivNoNan", "MulNoNan",
-    "XlogyNoNan", "Xlogy", "Xlog1py", "DropoutDoMask"))
+from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.op_types.arithmetic import (
+    SAME_VALUE_TYPES,
+    SETTLES_ANY_TYPES,
+    SETTLES_INFINITY_TYPES,
+)
+from keras_npu_dump.op_types.graph_parts import QUIET_TYPES
 
 
 class Consequence(NamedTuple):
@@ -102,7 +96,7 @@ def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
         harmed.add(start)
     if len(region) == 1 and not table.consumers[start] and not _has_end(table):
         contradicted = True  # the graph does not say what its results are
-    right = _SETTLES_ANY if nan else _SETTLES_ANY | _SETTLES_INFINITY
+    right = SETTLES_ANY_TYPES if nan else SETTLES_ANY_TYPES | SETTLES_INFINITY_TYPES
     names = [table.names[one] for one in sorted(settled)]
     innocent = (not harmed and not contradicted and (bool(settled) or len(region) == 1)
                 and all(table.types[one] in right for one in settled))

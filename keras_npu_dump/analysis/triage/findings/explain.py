@@ -5,19 +5,12 @@ from typing import List, Optional, Sequence
 
 from keras_npu_dump.analysis.triage.findings.series import Value
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.op_types import arithmetic
 
 # Largest finite value and smallest normal one of what a device computes in.
 LARGEST = {"DT_FLOAT16": 65504.0, "DT_BF16": 3.3895313892515355e38,
            "DT_FLOAT": 3.4028234663852886e38}
 SMALLEST = {"DT_FLOAT16": 6.103515625e-05, "DT_BF16": 1.1754943508222875e-38}
-
-_LOGARITHMS = frozenset(("Log", "Log1p", "LogSoftmax", "Xlogy"))
-_DIVISIONS = frozenset(("RealDiv", "Div", "TruncateDiv", "FloorDiv", "FloorMod", "Mod",
-                        "RealDivGrad", "Xdivy"))
-_INVERSES = frozenset(("Reciprocal", "Inv", "Rsqrt"))
-_ROOTS = frozenset(("Sqrt", "Rsqrt"))
-_ROOT_GRADIENTS = frozenset(("SqrtGrad", "RsqrtGrad"))
-_EXPONENTIALS = frozenset(("Exp", "Expm1", "Sinh", "Cosh"))
 
 
 def amount(values: Sequence[Value]) -> str:
@@ -53,25 +46,25 @@ def cause(op_type: str, inputs: List[Value], outputs: List[Value]) -> Optional[s
     """A sentence's end that says the reason, where type and ranges show one; else None."""
     given = {one.index: one for one in inputs if one.known}
     first, second = given.get(0), given.get(1)
-    if op_type in _LOGARITHMS and first is not None:
+    if op_type in arithmetic.LOGARITHM_TYPES and first is not None:
         low = first.min + (1 if op_type == "Log1p" else 0)
         if low == 0:
             return "the logarithm of zero: its input reaches %s" % number(first.min)
         if low < 0:
             return "the logarithm of a negative number: its input goes down to %s" % number(
                 first.min)
-    if op_type in _DIVISIONS and second is not None and _reaches_zero(second):
+    if op_type in arithmetic.DIVISION_TYPES and second is not None and _reaches_zero(second):
         if first is not None and first.max == first.min == 0:
             return "zero divided by zero: the divisor is %s" % span(second)
         return "a division by zero: the divisor is %s" % span(second)
-    if op_type in _ROOT_GRADIENTS and first is not None and _reaches_zero(first):
+    if op_type in arithmetic.ROOT_GRADIENT_TYPES and first is not None and _reaches_zero(first):
         return ("the gradient of a root at zero, where it is infinite: the root (input 0) is %s"
                 % span(first))
-    if op_type in _INVERSES and first is not None and _reaches_zero(first):
+    if op_type in arithmetic.INVERSE_TYPES and first is not None and _reaches_zero(first):
         return "the inverse of zero: its input is %s" % span(first)
-    if op_type in _ROOTS and first is not None and first.min < 0:
+    if op_type in arithmetic.ROOT_TYPES and first is not None and first.min < 0:
         return "the root of a negative number: its input goes down to %s" % number(first.min)
-    if op_type in _EXPONENTIALS and first is not None and outputs:
+    if op_type in arithmetic.EXPONENTIAL_TYPES and first is not None and outputs:
         return "an exponential beyond its type's range: its input goes up to %s" % number(first.max)
     if op_type == "Pow" and first is not None and second is not None:
         if _reaches_zero(first) and second.min < 0:

@@ -8,10 +8,11 @@ import numpy as np
 
 from keras_npu_dump.analysis import row_keys
 from keras_npu_dump.analysis.columns import NUMERIC, Columns, distinct
-from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators, Source
+from keras_npu_dump.analysis.operators import Operators, Source
 from keras_npu_dump.analysis.views import PairView, StepView
-from keras_npu_dump.collector.graphs.body import QUIET_TYPES
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.op_types.arithmetic import SAME_VALUE_TYPES
+from keras_npu_dump.op_types.graph_parts import QUIET_TYPES
 
 # Below this share of the operators that could leave files, a dump is a chosen few.
 _WHOLE = 0.5

@@ -5,15 +5,16 @@ import dataclasses
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.columns import Columns
-from keras_npu_dump.analysis.operators import SAME_VALUE_TYPES, Operators
+from keras_npu_dump.analysis.operators import Operators
 from keras_npu_dump.analysis.triage.findings.coverage import ranges
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect
 from keras_npu_dump.analysis.views import PairView
-from keras_npu_dump.collector.graphs.body import QUIET_TYPES
 from keras_npu_dump.config.steps import Interval
 from keras_npu_dump.files.quoting import UnwritableError, layer_name
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.op_types.arithmetic import SAME_VALUE_TYPES
+from keras_npu_dump.op_types.graph_parts import QUIET_TYPES
 
 LIMIT = 16
 # Executions that were not dumped: so many are all asked for, of more only a few.

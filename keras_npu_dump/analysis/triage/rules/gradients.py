@@ -24,15 +24,10 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     make_suspect,
 )
 from keras_npu_dump.analysis.triage.findings.weights import leaf_gradients
+from keras_npu_dump.op_types.training import BIAS_GRADIENT_TYPES, LAYER_TYPES
 
 VANISHING = 1e-12
 _FEW = 16
-_OF_BIASES = frozenset(("BiasAddGrad", "Sum", "ReduceSum", "ReduceSumD"))
-_COMPUTING = frozenset((
-    "MatMul", "MatMulV2", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "BiasAdd",
-    "DepthwiseConv2dNative", "FullyConnection", "FusedBatchNormV3", "BNTrainingUpdate", "BatchNorm",
-    "LayerNorm", "Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Gelu", "FastGelu", "Sigmoid", "Tanh",
-    "Softplus", "Softmax", "SoftmaxV2", "MaxPool", "AvgPool", "Pooling", "DynamicRNN"))
 
 
 def find(series: Series) -> List[Suspect]:
@@ -65,7 +60,7 @@ def _zero_gradients(series: Series, aligned: Aligned) -> List[Suspect]:
         present = np.isfinite(aligned.size[:, rows]) | aligned.bad[:, rows]
         if (aligned.zero[:, rows] | ~present).all() and present.any():
             dead.add(position)
-    weights = {one for one in dead if table.types[one] not in _OF_BIASES}
+    weights = {one for one in dead if table.types[one] not in BIAS_GRADIENT_TYPES}
     if not weights:
         return []
     origin = _where_zero_begins(series, aligned, gradients, dead)
@@ -117,7 +112,7 @@ def _vanishing(series: Series, aligned: Aligned) -> List[Suspect]:
         return []
     sizes = {}
     for position in leaf_gradients(table):
-        if table.types[position] in _OF_BIASES:
+        if table.types[position] in BIAS_GRADIENT_TYPES:
             continue
         rows = _rows(aligned, position, True)
         if len(rows) and (aligned.count[:, rows] > 1).any():
@@ -146,7 +141,7 @@ def _constant(series: Series, aligned: Aligned) -> List[Suspect]:
     table = series.operators
     found: List[Suspect] = []
     for position in distinct(aligned.op[aligned.constant.any(axis=0) & aligned.output]):
-        if table.types[position] not in _COMPUTING or table.is_gradient(position):
+        if table.types[position] not in LAYER_TYPES or table.is_gradient(position):
             continue
         outputs = _rows(aligned, position, True)
         inputs = _rows(aligned, position, False)

@@ -23,10 +23,7 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     Suspect,
     make_suspect,
 )
-
-# Every rank gets what one of them gave (hccl): bad outputs from good inputs come
-# from another rank.
-_COLLECTIVES = ("Hcom", "HcomAllReduce", "HcomBroadcast", "HcomAllGather", "HcomReduceScatter")
+from keras_npu_dump.op_types.training import OVERFLOW_CHECK_TYPES, is_collective
 
 
 class _Bad(NamedTuple):
@@ -100,7 +97,7 @@ class _Execution:
                 continue
             consequence = self._follow(position)
             leader = self._same_cause(position, leaders)
-            if self.table.types[position].startswith(_COLLECTIVES):
+            if is_collective(self.table.types[position]):
                 leader = self._from_another_rank(position, consequence)
                 suspects.append(leader)
             elif leader is not None:
@@ -163,7 +160,7 @@ class _Execution:
             later = {one for one in self._bad_inputs.union(self.bad.outputs) if one >= position}
             harmed = sorted(one for one in later.intersection(self.bad.outputs)
                             if self.table.is_update(one))
-            checked = any(self.table.types[one] in ("IsFinite", "NPUGetFloatStatus")
+            checked = any(self.table.types[one] in OVERFLOW_CHECK_TYPES
                           for one in later)
             return Consequence(later, harmed, [], checked and not harmed)
         return follow(self.table, position, self._which, self._bad_inputs, self.bad.seen,

@@ -20,6 +20,7 @@ from keras_npu_dump.formats.names import DumpName
 from keras_npu_dump.formats.stats import stats_folder
 from keras_npu_dump.formats.tensor.opdebug import OverflowRecord, read_overflow
 from keras_npu_dump.formats.tree import DumpFile, list_files
+from keras_npu_dump.op_types.training import OVERFLOW_CHECK_TYPES
 
 _CORE_BITS = (
     (0x8, "the negative of the smallest signed integer"),
@@ -31,10 +32,6 @@ _CORE_BITS = (
 )
 _ATOMIC = {1: "upwards", 2: "downwards", 3: "its source was no number",
            4: "its target was no number", 5: "neither source nor target was a number"}
-
-
-_CHECKS = frozenset(("IsFinite", "NPUGetFloatStatus", "NPUGetFloatStatusV2", "NpuGetFloatStatus",
-                     "NpuGetFloatStatusV2", "GetFloatStatus"))
 
 
 class Event(NamedTuple):
@@ -162,7 +159,7 @@ def _is_checked(series: Series, position: int) -> bool:
     table = series.operators
     if position >= table.known or position not in table.gradients:
         return False
-    return any(table.types[one] in _CHECKS for one in table.reach([position]))
+    return any(table.types[one] in OVERFLOW_CHECK_TYPES for one in table.reach([position]))
 
 
 def _values_text(inputs: List[Value], outputs: List[Value]) -> str:

@@ -23,6 +23,7 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     make_suspect,
 )
 from keras_npu_dump.formats import dtypes
+from keras_npu_dump.op_types.arithmetic import ACCUMULATING_TYPES
 
 _FLOAT16, _BF16 = dtypes.DT_FLOAT16, dtypes.DT_BF16
 _REALS = (_FLOAT16, _BF16, dtypes.DT_FLOAT, dtypes.DT_DOUBLE)
@@ -30,11 +31,6 @@ _REALS = (_FLOAT16, _BF16, dtypes.DT_FLOAT, dtypes.DT_DOUBLE)
 _LIMITS = ((_FLOAT16, 65504.0), (_BF16, explain.LARGEST["DT_BF16"]))
 # Half of the smallest number: what is below rounds to zero, and nothing else does.
 _VANISHES = {_FLOAT16: 2.0 ** -25, _BF16: 2.0 ** -134}
-_SUMS = frozenset(("MatMul", "MatMulV2", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Sum",
-                   "ReduceSum", "ReduceSumD", "Add", "AddV2", "AddN", "BiasAdd", "BiasAddGrad",
-                   "Mul", "Square", "Cast", "SquareSumV1", "Conv2DBackpropFilter",
-                   "Conv2DBackpropInput", "Conv3D", "DepthwiseConv2dNative", "Mean",
-                   "ReduceMean", "ReduceMeanD"))
 
 
 def find(series: Series) -> List[Suspect]:
@@ -64,7 +60,7 @@ def _saturated(series: Series) -> List[Suspect]:
         message = "%s gives exactly %s, the largest %s number, where larger ones belong: %s" % (
             op_type, explain.number(aligned.size[number, key]),
             dtypes.dtype_name(int(aligned.dtype[key]))[3:].lower(), explain.ranges_of(inputs))
-        confidence = HIGH if seen and op_type in _SUMS else MEDIUM
+        confidence = HIGH if seen and op_type in ACCUMULATING_TYPES else MEDIUM
         downstream = len(set(aligned.op[stuck[number]].tolist())) - 1
         found.append(make_suspect(series, int(number), position, "saturation", message,
                                   confidence, downstream))

@@ -31,8 +31,7 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     make_suspect,
 )
 from keras_npu_dump.analysis.triage.findings.weights import find_weights
-
-_SAME_TO_ALL = ("HcomAllReduce", "HcomBroadcast", "HcomAllGather")
+from keras_npu_dump.op_types.training import gives_all_the_same, is_collective
 
 
 class _Table(NamedTuple):
@@ -88,7 +87,7 @@ def _must_be_equal(table: Operators) -> Any:
     pairs = {(position, slot) for one in weights for position, slot in one.readers}
     updates = {one.update for one in weights}
     collective = {position for position, name in enumerate(table.types)
-                  if name.startswith(_SAME_TO_ALL)}
+                  if gives_all_the_same(name)}
 
     def chosen(rows: _Table) -> np.ndarray:
         index = row_keys.index_of(rows.keys)
@@ -181,7 +180,7 @@ def _first_difference(group: Sequence[Series], numbers: Tuple[int, ...], rows: _
     if shared and table.is_data(position):
         message += "; all ranks were fed alike before"
     confidence = HIGH
-    if not shared and not any(name.startswith("Hcom") for name in table.types):
+    if not shared and not any(map(is_collective, table.types)):
         # Perhaps they are trainings of their own; or somebody forgot the collective.
         confidence = MEDIUM if number or table.is_update(position) else LOW
         message += "; the graph has no collective that would keep the ranks equal"

@@ -264,10 +264,10 @@ def _definition(tf, function, *args):
 def unreadable(folder):
     """A function that cannot be instrumented: TensorFlow refuses its twin."""
     _, tf = _opened(folder, dump_step="0-9")
-    from keras_npu_dump.emulator.tracer import instrument
-    push = instrument._push
+    from keras_npu_dump.emulator.tracer import added_nodes
+    push = added_nodes.push
     # Registered without complaint; what is wrong in a body would show when it runs.
-    instrument._push = lambda *args: push(*args).replace("output_handle", "nothing")
+    added_nodes.push = lambda *args: push(*args).replace("output_handle", "nothing")
     step = tf.function(lambda x: tf.while_loop(lambda y: y < 2.0, lambda y: (y * 2.0,), [x])[0])
     results = [float(step(tf.constant(1.0))) for _ in range(3)]
     return {"results": results, "count": [graph.count for graph in _engine().order],

@@ -12,22 +12,28 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set,
 from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.op_types import graph_parts
 
+# From the name of a function to its FunctionDef.
 Lookup = Callable[[str], Any]
 
 
 @dataclasses.dataclass
 class Flat:
-    """One flat graph.
+    """A flat graph: of a function, or of a body of its loops and branches.
 
     Attributes:
-      name, definition: of the function it was made from; the FunctionDef is unchanged.
+      name: of the function it was made from.
+      definition: FunctionDef of that function, unchanged.
       args: (name, dtype number of TensorFlow) of each argument.
       nodes: NodeDefs in an order in which they can be executed.
       ret: the tensor behind each output, in the order of the signature.
       control_ret: names of nodes that must run although nothing reads them.
       bodies: (node name, attribute) -> flat graph of a loop's or branch's body.
       unread: (node name, why) of nodes that hold bodies which are not read out.
-      parent, node, role: where a body hangs; None for the outermost.
+      parent: the graph that holds a body; None for the outermost.
+      node: the name of the node that holds it there, or None.
+      role: which of the node's bodies it is, see `roles`, or None.
+      by_name: name -> node.
+      arg_index: name of an argument -> its position.
     """
 
     name: str
@@ -42,7 +48,7 @@ class Flat:
     node: Optional[str] = None
     role: Optional[str] = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.by_name = {node.name: node for node in self.nodes}
         self.arg_index = {name: index for index, (name, _) in enumerate(self.args)}
 
@@ -59,21 +65,38 @@ class Flat:
                    for flat in self.walk() for node in flat.nodes)
 
     def outer(self, arg: str) -> Optional[str]:
-        """The parent's tensor that `arg` always equals; None if it may change in a loop."""
+        """The tensor of the graph around it that an argument always equals.
+
+        Args:
+          arg: name of an argument of this graph.
+
+        Returns:
+          The tensor's name in `parent`; None in the outermost graph, and for a variable of a
+          loop that may change from round to round.
+        """
         if self.parent is None:
             return None
         index = self.arg_index[arg]
         call = self.parent.by_name[self.node]
         if self.role not in ("cond", "body"):
-            return call.input[index + 1]
+            # The first input chooses the branch and does not enter it.
+            return str(call.input[index + 1])
         body = self.parent.bodies[(call.name, "body")]
         if body.ret[index] == body.args[index][0]:
-            return call.input[index]
+            return str(call.input[index])
         return None
 
 
 def roles(node: Any) -> List[str]:
-    """The bodies that a control-flow node has, in order; [] for any other node."""
+    """The bodies that a node has, by the names of its attributes.
+
+    Args:
+      node: NodeDef.
+
+    Returns:
+      ["cond", "body"] of a loop, ["then_branch", "else_branch"] of an If, "branch_N" of a
+      Case, in the order in which GE numbers its sub-graphs; [] for any other node.
+    """
     if node.op in graph_parts.WHILE_TYPES:
         return ["cond", "body"]
     if node.op in graph_parts.IF_TYPES:
@@ -84,27 +107,45 @@ def roles(node: Any) -> List[str]:
 
 
 def body_function(node: Any, role: str) -> Any:
-    """The attribute that names a body's function (a NameAttrList)."""
+    """The attribute that names a body's function.
+
+    Args:
+      node: NodeDef with bodies.
+      role: one of its `roles`.
+
+    Returns:
+      A NameAttrList, which may be changed.
+    """
     if node.op in graph_parts.CASE_TYPES:
         return node.attr["branches"].list.func[int(role.rpartition("_")[2])]
     return node.attr[role].func
 
 
 def named_functions(node: Any) -> List[str]:
-    """The functions that a node names, in its attributes or (calls of old) as its operator."""
+    """The functions that a NodeDef names, in its attributes or (calls of old) as its operator."""
     called = [node.op] if opinfo.op_def(node) is None else []
     return called + [function.name for value in node.attr.values()
                      for function in [value.func, *value.list.func] if function.name]
 
 
 def keeps_state(root: Flat, lookup: Lookup) -> bool:
-    """Whether a kernel in the graph, however deep, keeps state; see `opinfo.keeps_state`."""
+    """Whether a kernel in a graph, however deep, keeps state; see `opinfo.keeps_state`.
+
+    Args:
+      root: the graph.
+      lookup: from a function's name to its FunctionDef.
+    """
     nodes = [node for flat in root.walk() for node in flat.nodes]
     return any(opinfo.keeps_state(node) for node in _with_named(nodes, lookup))
 
 
 def keeps_state_in_rounds(definition: Any, lookup: Lookup) -> bool:
-    """Whether a loop in a function, however deep, holds a kernel that keeps state."""
+    """Whether a loop in a function, however deep, holds a kernel that keeps state.
+
+    Args:
+      definition: FunctionDef.
+      lookup: from a function's name to its FunctionDef.
+    """
     loops = [node for node in _with_named(definition.node_def, lookup)
              if node.op in graph_parts.WHILE_TYPES]
     return any(opinfo.keeps_state(node) for node in _with_named(loops, lookup))
@@ -124,7 +165,7 @@ def _with_named(nodes: Iterable[Any], lookup: Lookup) -> Iterator[Any]:
 
 
 def split_control(inputs: Any) -> Tuple[List[str], List[str]]:
-    """(data inputs, names of the nodes behind control inputs)."""
+    """(data inputs, names of the nodes behind control inputs) of a node's inputs."""
     data = [name for name in inputs if not name.startswith("^")]
     return data, [name[1:] for name in inputs if name.startswith("^")]
 

@@ -1,7 +1,8 @@
 """Makes a flat graph of a FunctionDef: inlines calls, leaves out what would not run."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Set
+import dataclasses
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
 from keras_npu_dump.emulator.tracer import opinfo
 from keras_npu_dump.emulator.tracer.flat import (
@@ -22,14 +23,47 @@ def flatten(definition: Any, lookup: Lookup) -> Flat:
     """Makes the flat graph of a function.
 
     Args:
-      definition: FunctionDef.
+      definition: FunctionDef; it is not changed.
       lookup: from the name of a function to its FunctionDef.
+
+    Returns:
+      The graph, with a graph for each body of its loops and branches. Names of nodes are
+      unique over all of them, as names of dump files have to be.
     """
     return _Flattener(lookup).flatten(definition)
 
 
+@dataclasses.dataclass
+class _Place:
+    """Where a function is inlined.
+
+    Attributes:
+      prefix: goes before each name that does not begin with `holder` already; "" for none.
+      holder: the node that holds the function, or "".
+      bound: argument of the function -> tensor of the caller.
+      controls: names of the nodes that every node of the function waits for.
+    """
+
+    prefix: str
+    holder: str
+    bound: Dict[str, str]
+    controls: Sequence[str] = ()
+
+
+class _Ends(NamedTuple):
+    """What an inlined function gives out.
+
+    Attributes:
+      ret: name of an output -> the tensor behind it.
+      must_run: names of nodes that must run although nothing reads them.
+    """
+
+    ret: Dict[str, str]
+    must_run: List[str]
+
+
 class _Flattener:
-    """Holds what one flattening shares: the names taken in the whole dump."""
+    """Makes the graphs of one dump; they share the names that are taken."""
 
     def __init__(self, lookup: Lookup):
         self._lookup = lookup
@@ -37,92 +71,19 @@ class _Flattener:
 
     def flatten(self, definition: Any, parent: Optional[Flat] = None, node: str = "",
                 role: str = "") -> Flat:
+        """The graph of a function, or of a body that `node` of `parent` holds as its `role`."""
         args = [(arg.name, arg.type) for arg in definition.signature.input_arg]
-        rename = {arg: arg for arg, _ in args}
-        nodes: List[Any] = []
-        aliases: Dict[str, str] = {}
         prefix = "%s/%s" % (node, _SHORT.get(role, role)) if parent else ""
-        ends = self._inline(definition, prefix, node, rename, [], nodes, aliases)
-        ret = [ends[0][output.name] for output in definition.signature.output_arg]
-        nodes = _resolve(nodes, aliases)
-        ret = [_follow(tensor, aliases) for tensor in ret]
-        nodes = _reachable(nodes, ret + ends[1])
-        flat = Flat(definition.signature.name, definition, args, _sorted(nodes), ret, ends[1],
-                    parent=parent, node=node or None, role=role or None)
+        inliner = _Inliner(self._lookup, self._names)
+        ends = inliner.inline(definition, _Place(prefix, node, {arg: arg for arg, _ in args}))
+        ret = [_follow(ends.ret[output.name], inliner.aliases)
+               for output in definition.signature.output_arg]
+        nodes = _reachable(_resolve(inliner.nodes, inliner.aliases), ret + ends.must_run)
+        flat = Flat(definition.signature.name, definition, args, _sorted(nodes), ret,
+                    ends.must_run, parent=parent, node=node or None, role=role or None)
         for item in flat.nodes:
             self._add_bodies(flat, item)
         return flat
-
-    def _unique(self, name: str) -> str:
-        unique, count = name, 0
-        while unique in self._names:
-            count += 1
-            unique = "%s_%d" % (name, count)
-        self._names.add(unique)
-        return unique
-
-    def _inline(self, definition, prefix, holder, bound, controls, nodes, aliases):
-        """Appends the nodes of `definition` to `nodes`.
-
-        Args:
-          prefix: goes before each name that does not begin with `holder` already.
-          holder: the node that holds this function, or "".
-          bound: argument -> tensor of the caller.
-          controls: control inputs of the call, given to every node.
-          aliases: filled with `call:output:index` -> tensor behind it.
-
-        Returns:
-          ({output name: tensor}, [names of nodes that must run]).
-        """
-        names = {}
-        for node in definition.node_def:
-            name = node.name
-            if prefix and (not name.startswith(holder + "/") or name in self._names):
-                short = name[len(holder) + 1:] if name.startswith(holder + "/") else name
-                name = "%s/%s" % (prefix, short)
-            names[node.name] = self._unique(name)
-
-        def outside(tensor):
-            if tensor.startswith("^"):
-                inner = tensor[1:]
-                return "^" + (names[inner] if inner in names else node_of(bound[inner]))
-            head, colon, rest = tensor.partition(":")
-            return names[head] + colon + rest if head in names else bound[head]
-
-        for node in definition.node_def:
-            copy = type(node)()
-            copy.CopyFrom(node)
-            copy.name = names[node.name]
-            del copy.input[:]
-            copy.input.extend(outside(tensor) for tensor in node.input)
-            copy.input.extend("^" + name for name in controls if "^" + name not in copy.input)
-            copy.attr.pop("_class", None)
-            if node.op in graph_parts.CALL_TYPES:
-                self._inline_call(copy, copy.attr["f"].func.name, "output:%d", nodes, aliases)
-            elif opinfo.op_def(node) is None:
-                # A call of old: the operator is the function (tf.function has no such).
-                self._inline_call(copy, node.op, "", nodes, aliases)
-            else:
-                nodes.append(copy)
-        ends = [names[name] for name in [*definition.control_ret.values(), *_unfetched(definition)]]
-        return {name: outside(tensor) for name, tensor in definition.ret.items()}, ends
-
-    def _inline_call(self, call, function, numbered, nodes, aliases):
-        """Inlines a call; its outputs are called `numbered`, or after the function's own."""
-        body = self._lookup(function)
-        data, controls = split_control(call.input)
-        bound = {arg.name: tensor for arg, tensor in zip(body.signature.input_arg, data)}
-        ret, ends = self._inline(body, call.name, call.name, bound, controls, nodes, aliases)
-        tensors = [ret[output.name] for output in body.signature.output_arg]
-        for index, (output, tensor) in enumerate(zip(body.signature.output_arg, tensors)):
-            name = numbered % index if numbered else output.name + ":0"
-            aliases["%s:%s" % (call.name, name)] = tensor
-        # Stands for "the call has ended", so that dependants keep one control input each.
-        done = type(call)()
-        done.name, done.op = call.name, "NoOp"
-        after = [node_of(tensor) for tensor in tensors if ":" in tensor] + ends + controls
-        done.input.extend("^" + name for name in sorted(set(after)))
-        nodes.append(done)
 
     def _add_bodies(self, flat: Flat, node: Any) -> None:
         if roles(node):
@@ -135,6 +96,105 @@ class _Flattener:
             flat.unread.append((node.name, "%s holds %s" % (node.op, ", ".join(held))))
         elif node.op in graph_parts.V1_CONTROL_TYPES:
             flat.unread.append((node.name, "TF1 control flow"))
+
+
+class _Inliner:
+    """Gathers the nodes of one flat graph.
+
+    Args:
+      lookup: from the name of a function to its FunctionDef.
+      names: names that are taken; those of new nodes are added.
+
+    Attributes:
+      nodes: NodeDefs, in the order of the functions.
+      aliases: `call:output:index` of an inlined call -> the tensor behind it.
+    """
+
+    def __init__(self, lookup: Lookup, names: Set[str]):
+        self.nodes: List[Any] = []
+        self.aliases: Dict[str, str] = {}
+        self._lookup = lookup
+        self._names = names
+
+    def inline(self, definition: Any, place: _Place) -> _Ends:
+        """Adds copies of the nodes of a FunctionDef, and of the functions that it calls."""
+        names: Dict[str, str] = {}
+        for node in definition.node_def:
+            names[node.name] = self._unique(self._prefixed(node.name, place))
+
+        def outside(tensor: str) -> str:
+            """What a tensor (or control input) of the function is called in the graph."""
+            head, colon, rest = tensor.lstrip("^").partition(":")
+            if head in names:
+                found = names[head] + colon + rest
+            else:
+                found = place.bound[head]
+            # A control input waits for a node, whatever tensor is bound to the argument.
+            return "^" + node_of(found) if tensor.startswith("^") else found
+
+        for node in definition.node_def:
+            copy = type(node)()
+            copy.CopyFrom(node)
+            copy.name = names[node.name]
+            del copy.input[:]
+            copy.input.extend(outside(tensor) for tensor in node.input)
+            copy.input.extend("^" + name for name in place.controls
+                              if "^" + name not in copy.input)
+            copy.attr.pop("_class", None)
+            self._add(copy)
+        must_run = [names[name]
+                    for name in [*definition.control_ret.values(), *_unfetched(definition)]]
+        return _Ends({name: outside(tensor) for name, tensor in definition.ret.items()}, must_run)
+
+    def _add(self, node: Any) -> None:
+        if node.op in graph_parts.CALL_TYPES:
+            body = self._lookup(node.attr["f"].func.name)
+            self._inline_call(node, body, ["output:%d" % index for index
+                                           in range(len(body.signature.output_arg))])
+        elif opinfo.op_def(node) is None:
+            # A call of old: the operator is the function (tf.function has no such), and the
+            # outputs are called after the function's own.
+            body = self._lookup(node.op)
+            self._inline_call(node, body, [output.name + ":0"
+                                           for output in body.signature.output_arg])
+        else:
+            self.nodes.append(node)
+
+    def _inline_call(self, call: Any, body: Any, outputs: Sequence[str]) -> None:
+        """Inlines the function that a node calls.
+
+        Args:
+          call: NodeDef, its inputs as in the graph.
+          body: FunctionDef.
+          outputs: what the call's outputs are called behind its name.
+        """
+        data, controls = split_control(call.input)
+        bound = {arg.name: tensor for arg, tensor in zip(body.signature.input_arg, data)}
+        ends = self.inline(body, _Place(call.name, call.name, bound, controls))
+        tensors = [ends.ret[output.name] for output in body.signature.output_arg]
+        for output, tensor in zip(outputs, tensors):
+            self.aliases["%s:%s" % (call.name, output)] = tensor
+        # Stands for "the call has ended", so that dependants keep one control input each.
+        done = type(call)()
+        done.name, done.op = call.name, "NoOp"
+        after = [node_of(tensor) for tensor in tensors if ":" in tensor]
+        done.input.extend("^" + name for name in sorted({*after, *ends.must_run, *controls}))
+        self.nodes.append(done)
+
+    def _prefixed(self, name: str, place: _Place) -> str:
+        """A name with the place before it, unless it has the holder there and is free."""
+        inside = name.startswith(place.holder + "/")
+        if not place.prefix or (inside and name not in self._names):
+            return name
+        return "%s/%s" % (place.prefix, name[len(place.holder) + 1:] if inside else name)
+
+    def _unique(self, name: str) -> str:
+        unique, count = name, 0
+        while unique in self._names:
+            count += 1
+            unique = "%s_%d" % (name, count)
+        self._names.add(unique)
+        return unique
 
 
 def _follow(tensor: str, aliases: Dict[str, str]) -> str:

@@ -11,15 +11,27 @@ import dataclasses
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from keras_npu_dump.emulator.tracer import added_nodes, loop_condition, opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import loop_condition, opinfo, tf_dtypes
 from keras_npu_dump.emulator.tracer.flat import Flat
+from keras_npu_dump.emulator.tracer.loop_condition import Condition
+from keras_npu_dump.emulator.tracer.plan import Read
 from keras_npu_dump.op_types import graph_parts
+
+# Attributes of a function that would not be true of its twin.
+_DROPPED_ATTRS = ("_XlaMustCompile", "_noinline", "_implements", "_input_shapes")
 
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """One tensor that comes out: of graph `flat`, inside `depth` lists."""
+    """One tensor that comes out.
+
+    Attributes:
+      flat: the graph in which it lies.
+      tensor: its name there.
+      depth: in how many lists, one in the other, it comes; 0 in the outermost graph.
+      dtype: number of TensorFlow.
+    """
 
     flat: Flat
     tensor: str
@@ -34,7 +46,7 @@ class Instrumented:
       flat: the outermost graph.
       wanted: id(graph) -> [(tensor, dtype number of TensorFlow)], for it and its bodies.
       name: of the new function; its bodies get names that begin with it.
-      reads: id(graph) -> plan.Read objects: variables read beside an operator.
+      reads: id(graph) -> variables read beside an operator.
       gated: give the function one more argument, a bool, without which the tensors of the
         outermost graph come out empty and are not kept alive.
 
@@ -43,37 +55,36 @@ class Instrumented:
       slots: what the outputs after the original ones are.
     """
 
-    def __init__(self, flat: Flat, wanted: Dict[int, List[Tuple[str, int]]], name: str,
-                 reads: Optional[Mapping[int, Sequence[Any]]] = None, gated: bool = False):
+    def __init__(self, flat: Flat, wanted: Mapping[int, Sequence[Tuple[str, int]]], name: str,
+                 reads: Optional[Mapping[int, Sequence[Read]]] = None, gated: bool = False):
         self._wanted = wanted
         self._reads = reads or {}
         self._name = name
         self.definitions: List[Any] = []
         self.slots = self.slots_of(flat)
-        definition, _ = self._definition(flat, name, ())
-        gate = _Gate(definition) if gated else None
+        definition = self._definition(flat, name)
+        gate = added_nodes.Gate(definition) if gated else None
         for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
-            output = definition.signature.output_arg.add()
-            output.name, output.type = "dumped_%d" % index, dtype
             if gate is not None and dtype != tf_dtypes.DT_VARIANT:
                 tensor = gate.through(tensor, dtype)
-            definition.ret[output.name] = tensor
+            _add_output(definition, "dumped_%d" % index, dtype, tensor)
         self.definitions.append(definition)
 
     def slots_of(self, flat: Flat, depth: int = 0) -> List[Slot]:
-        """The slots of `flat` in order: its own tensors, then those of its bodies."""
-        slots = [Slot(flat, tensor, depth, dtype)
-                 for tensor, dtype in self._wanted.get(id(flat), ())]
+        """The slots of a graph in order: its own tensors, then those of its bodies.
+
+        Args:
+          flat: the graph, or a body of it.
+          depth: of the lists in which its own tensors come.
+        """
+        slots = [Slot(flat, tensor, depth, dtype) for tensor, dtype in self.own(flat)]
         for body in flat.bodies.values():
             slots.extend(self.slots_of(body, depth + 1))
         return slots
 
-    def own(self, flat: Flat) -> List[Tuple[str, int]]:
-        """The wanted tensors that lie in `flat` itself."""
-        return self._wanted.get(id(flat), [])
-
-    def _lists(self, body: Flat) -> List[Slot]:
-        return self.slots_of(body)
+    def own(self, flat: Flat) -> Sequence[Tuple[str, int]]:
+        """(tensor, dtype number of TensorFlow) of what is wanted that lies in `flat` itself."""
+        return self._wanted.get(id(flat), ())
 
     def _own_outputs(self, flat: Flat) -> List[Tuple[str, int]]:
         """Tensors to return from (or push in) `flat`: its own, then its nodes' lists."""
@@ -85,216 +96,146 @@ class Instrumented:
 
     def _list_outputs(self, flat: Flat) -> List[Tuple[str, int, int]]:
         """(node, number of its first list output, how many), in the order of slots_of."""
-        outputs, offset = [], {}  # type: List[Tuple[str, int, int]], Dict[str, int]
+        outputs: List[Tuple[str, int, int]] = []
+        taken: Dict[str, int] = {}
         for (name, _), body in flat.bodies.items():
-            count = len(self._lists(body))
+            count = len(self.slots_of(body))
             if count:
                 node = flat.by_name[name]
                 attr = "T" if node.op in graph_parts.WHILE_TYPES else "Tout"
-                first = len(node.attr[attr].list.type) + offset.get(name, 0)
-                outputs.append((name, first, count))
-                offset[name] = offset.get(name, 0) + count
+                before = taken.get(name, 0)
+                outputs.append((name, len(node.attr[attr].list.type) + before, count))
+                taken[name] = before + count
         return outputs
 
-    def _definition(self, flat: Flat, name: str, extra_args: Sequence[int]):
-        """A FunctionDef of `flat`, its control nodes widened, and its extra arguments."""
-        definition = type(flat.definition)()
-        definition.CopyFrom(flat.definition)
-        definition.signature.name = name
-        del definition.node_def[:]
-        definition.ret.clear()
-        definition.control_ret.clear()
-        del definition.signature.control_output[:]
-        definition.attr.pop("_XlaMustCompile", None)
-        definition.attr.pop("_noinline", None)
-        definition.attr.pop("_implements", None)
-        definition.attr.pop("_input_shapes", None)
-        for index, tensor in enumerate(flat.ret):
-            definition.ret[definition.signature.output_arg[index].name] = tensor
-        for index, node in enumerate(flat.control_ret):
-            key = "must_run_%d" % index
-            definition.signature.control_output.append(key)
-            definition.control_ret[key] = node
-        definition.node_def.extend(flat.nodes)
-        for node in definition.node_def:
-            if node.op in graph_parts.WHILE_TYPES and any(
-                    opinfo.keeps_state(inner) for role in flat_lib.roles(node)
-                    for body in flat.bodies[(node.name, role)].walk() for inner in body.nodes):
-                # TensorFlow starts rounds before others have ended: numbers that they draw
-                # would go to any of them.
-                node.attr["parallel_iterations"].i = 1
-        _add_reads(definition, self._reads.get(id(flat), ()))
-        counts = {node: 0 for node, _ in flat.bodies}
-        for (node, _), body in flat.bodies.items():
-            counts[node] += len(self._lists(body))
+    def _definition(self, flat: Flat, name: str) -> Any:
+        """A FunctionDef of `flat`, with the reads, its control nodes widened."""
+        definition = _plain(flat, name)
+        added_nodes.add_reads(definition, self._reads.get(id(flat), ()))
+        holders = {node for (node, _), body in flat.bodies.items() if self.slots_of(body)}
         for node in list(definition.node_def):
-            if counts.get(node.name):
+            if node.name in holders:
                 self._widen(definition, flat, node)
-        extra = []
-        for index, dtype in enumerate(extra_args):
-            arg = definition.signature.input_arg.add()
-            arg.name, arg.type = "dump_list_%d" % index, dtype
-            extra.append(arg.name)
-        return definition, extra
+        return definition
 
-    def _widen(self, definition, flat: Flat, node) -> None:
+    def _widen(self, definition: Any, flat: Flat, node: Any) -> None:
         """Gives a While, If or Case one list per wanted tensor, and bodies that fill them."""
         roles = flat_lib.roles(node)
         bodies = [flat.bodies[(node.name, role)] for role in roles]
-        dtypes = [dtype for body in bodies for _, dtype in self._own_outputs(body)]
         data, controls = flat_lib.split_control(node.input)
-        lists = [_empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
-                 for index, dtype in enumerate(dtypes)]
-        extra = [tf_dtypes.DT_VARIANT] * len(lists)
+        passed = [added_nodes.empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
+                  for index, (_, dtype) in enumerate(
+                      output for body in bodies for output in self._own_outputs(body))]
+        dtypes = [tf_dtypes.DT_VARIANT] * len(passed)
         condition = None
         if roles[0] == "cond" and self._own_outputs(bodies[0]):
             # See loop_condition.py: the condition is calculated before the loop and at the end of
             # each round, where its values can be kept, and travels as one more variable.
-            widened, _ = self._definition(bodies[0], "", ())
-            condition = loop_condition.Condition(bodies[0], widened.node_def)
+            condition = Condition(bodies[0], self._definition(bodies[0], "").node_def)
             grafted = loop_condition.graft(definition, condition, node.name + "/dump_first", data,
                                            controls)
-            self._keep(definition, condition.flat, lists, 0, grafted.tensor, node.name)
-            lists = [*lists, grafted.tensor(condition.flat.ret[0])]
-            extra.append(condition.predicate_dtype)
+            self._keep(definition, condition.flat, passed, grafted.tensor, node.name)
+            passed.append(grafted.predicate)
+            dtypes.append(condition.predicate_dtype)
             controls += grafted.must_run
-        del node.input[:]
-        node.input.extend(data + lists + ["^" + name for name in controls])
-        for attr in ("T",) if node.op in graph_parts.WHILE_TYPES else ("Tin", "Tout"):
-            node.attr[attr].list.type.extend(extra)
-        shapes = node.attr["output_shapes"].list.shape
-        if shapes:
-            for _ in extra:
-                shapes.add()
+        _widen_node(node, [*data, *passed, *("^" + name for name in controls)], dtypes)
         first = 0
         for role, body in zip(roles, bodies):
             name = re.sub(r"[^A-Za-z0-9_]", "_", "%s_%s_%s" % (self._name, node.name, role))
             flat_lib.body_function(node, role).name = name
-            self.definitions.append(self._body(body, name, extra, first, role, condition))
+            if role != "cond":
+                made = self._filling_body(body, name, dtypes, first, condition)
+            elif condition is not None:
+                made = loop_condition.only_predicate(body, name, dtypes)
+            else:
+                made = self._definition(body, name)
+                added_nodes.add_arguments(made, dtypes)
+            self.definitions.append(made)
             first += len(self._own_outputs(body))
 
-    def _body(self, body: Flat, name: str, extra: List[int], first: int, role: str,
-              condition: Optional[loop_condition.Condition]):
-        """A body with extra arguments of dtypes `extra`; fills its lists from `first` on."""
-        if role == "cond" and condition is not None:
-            return loop_condition.only_predicate(condition.flat, name, extra)
-        definition, passed = self._definition(body, name, extra)
-        if role == "cond":
-            return definition
-        self._keep(definition, body, passed, first, lambda tensor: tensor, "body")
+    def _filling_body(self, body: Flat, name: str, dtypes: Sequence[int], first: int,
+                      condition: Optional[Condition]) -> Any:
+        """A FunctionDef of a body that takes lists, fills its own, and returns all.
+
+        Args:
+          body: the graph.
+          name: of the function.
+          dtypes: of the further arguments: of the lists, and of the condition's result.
+          first: the number of the first list that is its own.
+          condition: of the loop, if it is calculated at the end of the body.
+        """
+        definition = self._definition(body, name)
+        passed = added_nodes.add_arguments(definition, dtypes)
+        self._keep(definition, body, passed, lambda tensor: tensor, "body", first)
         if condition is not None:
-            grafted = loop_condition.graft(definition, condition, "dump_condition", list(body.ret),
-                                  list(body.control_ret))
-            self._keep(definition, condition.flat, passed, 0, grafted.tensor, "condition")
-            passed[-1] = grafted.tensor(condition.flat.ret[0])
+            grafted = loop_condition.graft(definition, condition, "dump_condition", body.ret,
+                                           body.control_ret)
+            self._keep(definition, condition.flat, passed, grafted.tensor, "condition")
+            passed[-1] = grafted.predicate
             loop_condition.run_also(definition, grafted.must_run)
-        for index, (tensor, dtype) in enumerate(zip(passed, extra)):
-            output = definition.signature.output_arg.add()
-            output.name, output.type = "dump_list_out_%d" % index, dtype
-            definition.ret[output.name] = tensor
+        for index, (tensor, dtype) in enumerate(zip(passed, dtypes)):
+            _add_output(definition, "dump_list_out_%d" % index, dtype, tensor)
         return definition
 
-    def _keep(self, definition, flat: Flat, lists: List[str], first: int,
-              where: Callable[[str], str], name: str) -> None:
-        """Pushes the tensors that come out of `flat` onto the lists from `first` on."""
+    def _keep(self, definition: Any, flat: Flat, lists: List[str], where: Callable[[str], str],
+              name: str, first: int = 0) -> None:
+        """Pushes the tensors that come out of a graph onto lists.
+
+        Args:
+          definition: FunctionDef in which they are.
+          flat: the graph.
+          lists: tensors of the lists; those from `first` on are replaced by the longer ones.
+          where: what a tensor of the graph is called in the function.
+          name: before the names of the new nodes.
+        """
         for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
-            push = "%s/dump_push_%d" % (name, index)
-            lists[first + index] = _push(definition, lists[first + index], where(tensor), dtype,
-                                         push)
+            lists[first + index] = added_nodes.push(
+                definition, lists[first + index], where(tensor), dtype,
+                "%s/dump_push_%d" % (name, index))
 
 
-class _Gate:
-    """Lets tensors out of a function, or an empty one in their place.
-
-    Made of Switch and Merge, which is what TensorFlow's own branches become before they
-    run: a tensor on the path not taken is dropped at once.
-    """
-
-    def __init__(self, definition):
-        self._definition = definition
-        self._empty: Dict[int, str] = {}
-        self._count = 0
-        arg = definition.signature.input_arg.add()
-        arg.name, arg.type = "keras_npu_dump_on", tf_dtypes.DT_BOOL
-
-    def through(self, tensor: str, dtype: int) -> str:
-        """The tensor where the argument is true, else an empty one."""
-        if dtype not in self._empty:
-            empty = _node(self._definition, "Const", "dump_gate/empty_%d" % dtype)
-            empty.attr["dtype"].type = dtype
-            empty.attr["value"].tensor.dtype = dtype
-            empty.attr["value"].tensor.tensor_shape.dim.add().size = 0
-            self._empty[dtype] = self._switch(empty.name + ":output:0", dtype) + ":output_false:0"
-        taken = self._switch(tensor, dtype) + ":output_true:0"
-        merge = _node(self._definition, "Merge", "dump_gate/merge_%d" % self._count)
-        merge.input.extend([self._empty[dtype], taken])
-        merge.attr["T"].type = dtype
-        merge.attr["N"].i = 2
-        return merge.name + ":output:0"
-
-    def _switch(self, tensor: str, dtype: int) -> str:
-        self._count += 1
-        switch = _node(self._definition, "Switch", "dump_gate/switch_%d" % self._count)
-        switch.input.extend([tensor, "keras_npu_dump_on"])
-        switch.attr["T"].type = dtype
-        return switch.name
+def _plain(flat: Flat, name: str) -> Any:
+    """A FunctionDef that does what `flat` does, nodes and bodies as they are."""
+    definition = type(flat.definition)()
+    definition.CopyFrom(flat.definition)
+    definition.signature.name = name
+    del definition.node_def[:]
+    definition.ret.clear()
+    definition.control_ret.clear()
+    del definition.signature.control_output[:]
+    for attr in _DROPPED_ATTRS:
+        definition.attr.pop(attr, None)
+    for output, tensor in zip(definition.signature.output_arg, flat.ret):
+        definition.ret[output.name] = tensor
+    loop_condition.run_also(definition, flat.control_ret)
+    definition.node_def.extend(flat.nodes)
+    for node in definition.node_def:
+        if node.op in graph_parts.WHILE_TYPES and _keeps_state(flat, node):
+            # TensorFlow starts rounds before others have ended: numbers that they draw
+            # would go to any of them.
+            node.attr["parallel_iterations"].i = 1
+    return definition
 
 
-def _node(definition, op: str, name: str):
-    node = definition.node_def.add()
-    node.op, node.name = op, name
-    return node
+def _keeps_state(flat: Flat, node: Any) -> bool:
+    """Whether a kernel in the bodies of a node keeps state."""
+    return any(opinfo.keeps_state(inner) for role in flat_lib.roles(node)
+               for body in flat.bodies[(node.name, role)].walk() for inner in body.nodes)
 
 
-def _scalar(definition, name: str, value: int) -> str:
-    node = _node(definition, "Const", name)
-    node.attr["dtype"].type = tf_dtypes.DT_INT32
-    node.attr["value"].tensor.dtype = tf_dtypes.DT_INT32
-    node.attr["value"].tensor.tensor_shape.SetInParent()
-    node.attr["value"].tensor.int_val.append(value)
-    return name + ":output:0"
+def _widen_node(node: Any, inputs: Sequence[str], dtypes: Sequence[int]) -> None:
+    """Gives a While, If or Case other inputs, and inputs and outputs of further dtypes."""
+    del node.input[:]
+    node.input.extend(inputs)
+    for attr in ("T",) if node.op in graph_parts.WHILE_TYPES else ("Tin", "Tout"):
+        node.attr[attr].list.type.extend(dtypes)
+    shapes = node.attr["output_shapes"].list.shape
+    if shapes:
+        for _ in dtypes:
+            shapes.add()
 
 
-def _empty_list(definition, name: str, dtype: int) -> str:
-    node = _node(definition, "EmptyTensorList", name)
-    node.input.append(_scalar(definition, name + "/shape", -1))
-    node.input.append(_scalar(definition, name + "/size", -1))
-    node.attr["element_dtype"].type = dtype
-    node.attr["shape_type"].type = tf_dtypes.DT_INT32
-    return name + ":handle:0"
-
-
-def _push(definition, handle: str, tensor: str, dtype: int, name: str) -> str:
-    node = _node(definition, "TensorListPushBack", name)
-    node.input.extend([handle, tensor])
-    node.attr["element_dtype"].type = dtype
-    return name + ":output_handle:0"
-
-
-def _add_reads(definition, reads: Sequence[Any]) -> None:
-    """Reads variables right before or after an operator that takes or changes them.
-
-    A read before inherits the operator's control inputs and holds the operator back; what
-    waits for the operator also waits for the reads after it. So each sees exactly the
-    value of that moment, and the order of updates does not change.
-    """
-    by_name = {node.name: node for node in definition.node_def}
-    later: Dict[str, List[str]] = {}
-    for read in reads:
-        target = by_name[read.node]
-        data, controls = [], []  # type: List[str], List[str]
-        for tensor in target.input:
-            (controls if tensor.startswith("^") else data).append(tensor)
-        node = _node(definition, "ReadVariableOp", read.name)
-        node.input.append(data[read.input])
-        node.attr["dtype"].type = read.dtype
-        if read.after:
-            node.input.append("^" + read.node)
-            later.setdefault(read.node, []).append("^" + read.name)
-        else:
-            node.input.extend(tensor for tensor in controls if "/dump_before_" not in tensor)
-            target.input.append("^" + read.name)
-    for node in by_name.values():
-        extra = [tensor for name in node.input for tensor in later.get(name[1:], ())
-                 if name.startswith("^")]
-        node.input.extend(extra)
+def _add_output(definition: Any, name: str, dtype: int, tensor: str) -> None:
+    output = definition.signature.output_arg.add()
+    output.name, output.type = name, dtype
+    definition.ret[name] = tensor

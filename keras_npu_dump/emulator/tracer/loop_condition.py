@@ -8,8 +8,9 @@ operator runs as often as before, on the same values, and in the same order.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
+from keras_npu_dump.emulator.tracer import added_nodes
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer.flat import Flat
 
@@ -29,21 +30,28 @@ class Condition(NamedTuple):
     @property
     def predicate_dtype(self) -> int:
         """The dtype number of what it returns; mostly bool, but any scalar may be."""
-        return self.flat.definition.signature.output_arg[0].type
+        return int(self.flat.definition.signature.output_arg[0].type)
 
 
 class Grafted:
     """A condition's nodes inside another function.
 
+    Args:
+      condition: whose they are.
+      prefix: what stands before their names there.
+      bound: argument of the condition -> the tensor that it is there.
+
     Attributes:
       must_run: the names there of nodes that must run although nothing reads them.
+      predicate: the tensor there that is the condition's result.
     """
 
-    def __init__(self, condition: Condition, prefix: str, bound: Dict[str, str]):
+    def __init__(self, condition: Condition, prefix: str, bound: Mapping[str, str]):
         self._names = {node.name for node in condition.nodes}
         self._prefix = prefix
         self._bound = bound
         self.must_run = ["%s/%s" % (prefix, name) for name in condition.flat.control_ret]
+        self.predicate = self.tensor(condition.flat.ret[0])
 
     def tensor(self, tensor: str) -> str:
         """What a tensor (or control input) of the condition is called there."""
@@ -60,9 +68,13 @@ def graft(definition: Any, condition: Condition, prefix: str, values: Sequence[s
 
     Args:
       definition: FunctionDef to add to.
+      condition: whose nodes they are.
       prefix: goes before their names.
       values: what the arguments of the condition are there.
       controls: names of nodes that they wait for.
+
+    Returns:
+      Where the nodes and tensors of the condition are in the function.
     """
     bound = {name: value for (name, _), value in zip(condition.flat.args, values)}
     grafted = Grafted(condition, prefix, bound)
@@ -77,22 +89,28 @@ def graft(definition: Any, condition: Condition, prefix: str, values: Sequence[s
     return grafted
 
 
-def only_predicate(condition: Flat, name: str, extra: Sequence[int]) -> Any:
-    """A condition that returns the last of its extra arguments."""
+def only_predicate(condition: Flat, name: str, dtypes: Sequence[int]) -> Any:
+    """A condition that only passes on what was calculated elsewhere.
+
+    Args:
+      condition: the graph that it replaces.
+      name: of the new function.
+      dtypes: of its further arguments, numbers of TensorFlow; it returns the last of them.
+
+    Returns:
+      A FunctionDef.
+    """
     definition = type(condition.definition)()
     definition.signature.CopyFrom(condition.definition.signature)
     definition.signature.name = name
     del definition.signature.control_output[:]
-    for index, dtype in enumerate(extra):
-        arg = definition.signature.input_arg.add()
-        arg.name, arg.type = "dump_list_%d" % index, dtype
-    result = definition.signature.output_arg[0].name
-    definition.ret[result] = "dump_list_%d" % (len(extra) - 1)
+    passed = added_nodes.add_arguments(definition, dtypes)
+    definition.ret[definition.signature.output_arg[0].name] = passed[-1]
     return definition
 
 
-def run_also(definition: Any, nodes: List[str]) -> None:
-    """Makes further nodes run although nothing reads them."""
+def run_also(definition: Any, nodes: Sequence[str]) -> None:
+    """Makes further nodes of a FunctionDef run, by name, although nothing reads them."""
     for node in nodes:
         key = "must_run_%d" % len(definition.signature.control_output)
         definition.signature.control_output.append(key)

@@ -8,7 +8,7 @@ from keras_npu_dump.op_types import graph_parts
 
 
 def op_def(node: Any) -> Any:
-    """The OpDef of a node, or None for an operator that is not registered."""
+    """The OpDef of a NodeDef, or None for an operator that is not registered."""
     from tensorflow.python.framework import op_def_registry
     return op_def_registry.get(node.op)
 
@@ -22,7 +22,8 @@ def _expand(arg: Any, node: Any) -> List[int]:
 
 
 def outputs(node: Any) -> List[Tuple[str, int]]:
-    """(tensor, dtype number of TensorFlow) of each output, in order."""
+    """(tensor, dtype number of TensorFlow) of each output of a NodeDef, in order;
+    [] for an operator that is not registered."""
     found: List[Tuple[str, int]] = []
     definition = op_def(node)
     for arg in definition.output_arg if definition else ():
@@ -32,7 +33,7 @@ def outputs(node: Any) -> List[Tuple[str, int]]:
 
 
 def input_dtypes(node: Any) -> List[int]:
-    """The dtype number of TensorFlow of each data input, in order."""
+    """The dtype number of TensorFlow of each data input of a NodeDef, in order."""
     definition = op_def(node)
     return [dtype for arg in (definition.input_arg if definition else ())
             for dtype in _expand(arg, node)]
@@ -42,7 +43,11 @@ def keeps_state(node: Any) -> bool:
     """Whether the kernel keeps something that belongs to the instantiated function.
 
     A generator of random numbers, or a table or queue that has no name by which another
-    kernel could find it.
+    kernel could find it: told by the attributes "seed" and "shared_name" of stateful
+    operators (TensorFlow's operator registry).
+
+    Args:
+      node: NodeDef.
     """
     definition = op_def(node)
     if not (definition and definition.is_stateful):
@@ -53,14 +58,14 @@ def keeps_state(node: Any) -> bool:
 
 
 def has_effects(node: Any) -> bool:
-    """Whether TensorFlow runs it even if nothing needs it, and that can be noticed."""
+    """Whether TensorFlow runs a node even if nothing needs it, and that can be noticed."""
     definition = op_def(node)
     return bool(definition and definition.is_stateful and not keeps_state(node)
                 and node.op not in graph_parts.HANDLE_READER_TYPES)
 
 
 def dumped(node: Any) -> bool:
-    """Whether the device would run, and so could dump, this operator."""
+    """Whether the device would run, and so could dump, the operator of a node."""
     return node.op not in graph_parts.EMULATOR_SKIPS
 
 
@@ -75,15 +80,16 @@ def updates(node: Any) -> List[int]:
 def bears_reading(op: str) -> bool:
     """Whether a variable may be read beside an operator of this type.
 
-    Some that draw from a Generator write into the buffer that the reader then shares, and
-    the variable keeps its old state (TensorFlow 2.6 and 2.21, StatefulRandomBinomial).
+    Some that draw from a tf.random.Generator write into the buffer that the reader then
+    shares, and the variable keeps its old state (seen with TensorFlow 2.6 and 2.21,
+    StatefulRandomBinomial).
     """
     return (op.startswith("Resource") or op in graph_parts.HANDLE_READER_TYPES
             or graph_parts.changes_handle(op))
 
 
 def output_count(op: str) -> int:
-    """How many outputs an operator type declares."""
+    """How many outputs an operator type declares; 0 where it is not registered."""
     from tensorflow.python.framework import op_def_registry
     definition = op_def_registry.get(op)
     return len(definition.output_arg) if definition is not None else 0

@@ -6,7 +6,7 @@ out is never computed a second time, never kept alive, never copied.
 from __future__ import annotations
 
 import dataclasses
-from typing import AbstractSet, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import AbstractSet, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
@@ -40,7 +40,14 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-    """A variable that is read right before or right after an operator."""
+    """A variable that is read right before or right after an operator.
+
+    Attributes:
+      node: name of the operator.
+      input: position of the variable's handle among its data inputs.
+      after: whether after it, when it has changed the variable, or before.
+      dtype: of the variable, number of TensorFlow.
+    """
 
     node: str
     input: int
@@ -49,16 +56,25 @@ class Read:
 
     @property
     def name(self) -> str:
+        """The name of the new ReadVariableOp."""
         return "%s/dump_%s_%d" % (self.node, "after" if self.after else "before", self.input)
 
     @property
     def tensor(self) -> str:
+        """What it reads, as `node:output:index`."""
         return self.name + ":value:0"
 
 
 @dataclasses.dataclass
 class DumpedOp:
-    """One operator that leaves files."""
+    """One operator that leaves files.
+
+    Attributes:
+      node: NodeDef.
+      task_id: its number in the graph, from 1, dumped or not; it stands in file names.
+      inputs: where its dumped inputs come from; [] where dump_mode leaves them out.
+      outputs: the same for outputs, then the new values of the variables that it changes.
+    """
 
     node: Any
     task_id: int
@@ -73,19 +89,22 @@ class Plan:
       root: the graph.
       variables: for each argument the dtype of the variable behind it; 0 where there is none.
       mode: "input", "output" or "all".
-      layers: names of operators, empty for all.
-      chosen: further says of a node whether it may leave files; None is always.
+      layers: names of operators, none for all (GE dump_properties.cc: exact match).
+      chosen: says of a NodeDef whether it may leave files. Defaults to all.
       unread: id(flat) of graphs that nothing is to come out of.
 
     Attributes:
       ops: id(flat) -> its DumpedOps in executable order.
-      wanted: id(flat) -> [(tensor, dtype)] that the instrumented graph returns.
+      root: the graph.
+      wanted: id(flat) -> [(tensor, dtype number of TensorFlow)] that the instrumented graph
+        returns.
       reads: id(flat) -> variables read for operators that take or change them.
       uses: (id(flat), tensor) -> how many operators take the value.
       found: names of `layers` that exist.
     """
 
-    def __init__(self, root: Flat, variables: Sequence[int], mode: str, layers: Any = (),
+    def __init__(self, root: Flat, variables: Sequence[int], mode: str,
+                 layers: AbstractSet[str] = frozenset(),
                  chosen: Optional[Callable[[Any], bool]] = None,
                  unread: AbstractSet[int] = frozenset()):
         self.root = root
@@ -94,9 +113,8 @@ class Plan:
         self.ops: Dict[int, List[DumpedOp]] = {}
         self.reads: Dict[int, List[Read]] = {}
         self.uses: Dict[Tuple[int, str], int] = {}
-        self.found = set()
+        self.found: Set[str] = set()
         self._wanted: Dict[int, Dict[str, int]] = {}
-        self._dtypes: Dict[int, Dict[str, int]] = {}
         task_id = 0
         for flat in root.walk():
             self._wanted[id(flat)] = {}
@@ -122,26 +140,28 @@ class Plan:
         return not any(self.ops.values())
 
     def _dumped(self, flat: Flat, node: Any, task_id: int) -> DumpedOp:
-        inputs: List[Source] = []
-        outputs: List[Source] = []
-        dtypes = opinfo.input_dtypes(node)
         data, _ = flat_lib.split_control(node.input)
-        changed = opinfo.updates(node)
-        if self._mode in ("input", "all"):
-            for index, (tensor, dtype) in enumerate(zip(data, dtypes)):
-                if dtype == tf_dtypes.DT_RESOURCE:
-                    # A plain assignment does not read, and may be a variable's first value.
-                    before = node.op != "AssignVariableOp"
-                    inputs.append(self._variable(flat, node, tensor, index, False) if before
-                                  else Source("opaque", dtype))
-                else:
-                    inputs.append(self._use(self._source(flat, tensor, dtype)))
-        if self._mode in ("output", "all"):
-            for tensor, dtype in opinfo.outputs(node):
-                outputs.append(self._use(self._source(flat, tensor, dtype)))
-            for index in changed:
-                outputs.append(self._variable(flat, node, data[index], index, True))
+        inputs = self._inputs(flat, node, data) if self._mode in ("input", "all") else []
+        outputs = self._outputs(flat, node, data) if self._mode in ("output", "all") else []
         return DumpedOp(node, task_id, inputs, outputs)
+
+    def _inputs(self, flat: Flat, node: Any, data: Sequence[str]) -> List[Source]:
+        found: List[Source] = []
+        for index, (tensor, dtype) in enumerate(zip(data, opinfo.input_dtypes(node))):
+            if dtype != tf_dtypes.DT_RESOURCE:
+                found.append(self._use(self._source(flat, tensor, dtype)))
+            elif node.op == "AssignVariableOp":
+                # A plain assignment does not read, and may be a variable's first value.
+                found.append(Source("opaque", dtype))
+            else:
+                found.append(self._variable(flat, node, data, index, after=False))
+        return found
+
+    def _outputs(self, flat: Flat, node: Any, data: Sequence[str]) -> List[Source]:
+        found = [self._use(self._source(flat, tensor, dtype))
+                 for tensor, dtype in opinfo.outputs(node)]
+        return found + [self._variable(flat, node, data, index, after=True)
+                        for index in opinfo.updates(node)]
 
     def _use(self, source: Source) -> Source:
         if source.kind == "tensor":
@@ -163,11 +183,14 @@ class Plan:
             return Source("arg", dtype, index=flat.arg_index[head])
         outer = flat.outer(head)
         if outer is not None:
+            # What never changes inside comes out once, of the graph around it.
             return self._source(flat.parent, outer, dtype)
         return Source("tensor", dtype, flat, tensor)
 
-    def _variable(self, flat: Flat, node: Any, tensor: str, index: int, after: bool) -> Source:
-        dtype = self._variable_dtype(flat, tensor) if opinfo.bears_reading(node.op) else 0
+    def _variable(self, flat: Flat, node: Any, data: Sequence[str], index: int, after: bool
+                  ) -> Source:
+        """The value of the variable behind a data input, before or after the operator."""
+        dtype = self._variable_dtype(flat, data[index]) if opinfo.bears_reading(node.op) else 0
         if not dtype:
             return Source("opaque", tf_dtypes.DT_RESOURCE)
         read = Read(node.name, index, after, dtype)
@@ -175,6 +198,7 @@ class Plan:
         return self._use(Source("tensor", dtype, flat, read.tensor))
 
     def _variable_dtype(self, flat: Flat, tensor: str) -> int:
+        """The dtype of the variable behind a handle, however deep; 0 where it is not known."""
         head = flat_lib.node_of(tensor)
         while head in flat.arg_index:
             if flat.parent is None:

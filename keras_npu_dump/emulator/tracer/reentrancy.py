@@ -10,7 +10,10 @@ _OWN = threading.local()
 
 @contextlib.contextmanager
 def own_work() -> Iterator[None]:
-    """Executions inside are the emulator's own: of this thread, and nestable."""
+    """What this thread executes inside is the emulator's own and passes unseen.
+
+    It may be entered again inside.
+    """
     before = is_own_work()
     _OWN.busy = True
     try:

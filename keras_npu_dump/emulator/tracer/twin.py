@@ -21,12 +21,13 @@ class Activation:
 
     Attributes:
       flat: the graph.
-      values: tensor -> eager tensor.
+      values: tensor -> eager tensor, or the array of it once that was made; values are let
+        go from here after their last use.
       parent: the run of the graph around it, None for the outermost.
       children: (node, attribute) -> runs of that body, in order.
     """
 
-    def __init__(self, flat: Flat, values: Dict[str, Any], parent: Any = None):
+    def __init__(self, flat: Flat, values: Dict[str, Any], parent: Optional["Activation"] = None):
         self.flat = flat
         self.values = values
         self.parent = parent
@@ -68,19 +69,30 @@ class Twin:
         """Executes the twin.
 
         Args:
-          execute: runs a function by name and number of outputs, with the call's
-            arguments and further ones.
+          execute: (name, number of outputs, further arguments) -> outputs of the function of
+            that name, called with the call's arguments and the further ones.
           let_out: of a gated twin, whether the values are wanted this time.
 
         Returns:
-          (the original outputs, the values that came out besides).
+          (the original outputs, the values that came out besides), eager tensors.
+
+        Raises:
+          tf.errors.OpError: the function's own error.
         """
         gate = self._gate[let_out:][:1]
         outputs = list(execute(self.name, self.count, gate) or ())
         return outputs[:self._first], outputs[self._first:]
 
     def unpack(self, values: List[Any]) -> Activation:
-        """Sorts the values of one run by graph and body; empties `values`."""
+        """Sorts the values of one run by graph and body.
+
+        Args:
+          values: what `run` returned beside the outputs; emptied, so that nothing else keeps
+            the tensors alive.
+
+        Returns:
+          The run of the outermost graph.
+        """
         root = _unpack(self._parts, self._root, values, None)
         del values[:]
         return root
@@ -104,7 +116,8 @@ def _constant(value: bool) -> Any:
     return constant_op.constant(value)
 
 
-def _unpack(parts: Instrumented, flat: Flat, values: List[Any], parent: Any) -> Activation:
+def _unpack(parts: Instrumented, flat: Flat, values: List[Any],
+            parent: Optional[Activation]) -> Activation:
     own = parts.own(flat)
     activation = Activation(
         flat, {tensor: values[index] for index, (tensor, _) in enumerate(own)}, parent)

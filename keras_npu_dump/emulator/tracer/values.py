@@ -16,25 +16,42 @@ _RENAMED = {"DT_HALF": "DT_FLOAT16", "DT_BFLOAT16": "DT_BF16"}
 
 @functools.lru_cache(maxsize=None)
 def dtype_name(number: int) -> str:
-    """The name that dumps and graphs use for a DataType number of TensorFlow."""
+    """The name that dumps and graphs use for a DataType number of TensorFlow.
+
+    Raises:
+      ValueError: TensorFlow has no such number.
+    """
     from tensorflow.core.framework import types_pb2
-    name = types_pb2.DataType.Name(number)
+    name: str = types_pb2.DataType.Name(number)
     return _RENAMED.get(name, name)
 
 
 @functools.lru_cache(maxsize=None)
 def dtype_numbers(number: int) -> Tuple[int, int]:
-    """(OutputDataType, ge::DataType) for a DataType number of TensorFlow; 0 if unknown."""
+    """The numbers of a type in dumps and in graphs.
+
+    Args:
+      number: DataType of TensorFlow.
+
+    Returns:
+      (OutputDataType of dump files, ge::DataType of original operators); 0 where there is none.
+    """
     name = dtype_name(number)
     return dtypes.dtype_number(name) or 0, dtypes.ge_dtype_number(name) or 0
 
 
 def as_array(tensor: Any) -> np.ndarray:
-    """The tensor's values; on a CPU without a copy, in memory that the array keeps alive."""
+    """The values of an eager tensor.
+
+    Returns:
+      An array of the tensor's shape and dtype; on a CPU without a copy, in memory that the
+      array keeps alive.
+    """
     try:
-        return np.asarray(tensor._numpy_internal())  # pylint: disable=protected-access
+        # Without the copy that numpy() makes.
+        return np.asarray(tensor._numpy_internal())
     except AttributeError:
-        return tensor.numpy()
+        return np.asarray(tensor.numpy())
 
 
 class Values:
@@ -42,8 +59,9 @@ class Values:
 
     Args:
       plan: of the graph.
-      args: of the call.
-      constants: cache of decoded constants, kept by the caller between executions.
+      args: eager tensors, the arguments of the call.
+      constants: cache of decoded constants by `Source.key`, kept by the caller between
+        executions.
     """
 
     def __init__(self, plan: Plan, args: Sequence[Any], constants: Dict[Any, np.ndarray]):
@@ -54,33 +72,38 @@ class Values:
         self._arrays: Dict[int, np.ndarray] = {}
 
     def get(self, source: Source, activation: Activation) -> Optional[np.ndarray]:
-        """The array of a source in one run of a body, or None where there are no bytes."""
-        kind = source.kind
-        if kind == "opaque":
+        """The array of a source in a run of a graph or body.
+
+        Args:
+          source: what is looked for.
+          activation: the run that takes it; values of the runs around it are found, too.
+
+        Returns:
+          An array, or None where there are no bytes.
+        """
+        if source.kind == "opaque":
             return None
-        if kind == "const":
+        if source.kind == "const":
             return self._constant(source)
-        if kind == "arg":
+        if source.kind == "arg":
             if source.index not in self._arrays:
                 self._arrays[source.index] = as_array(self._args[source.index])
             return self._arrays[source.index]
         where = activation
-        while where.flat is not source.flat:
+        while where.flat is not source.flat and where.parent is not None:
             where = where.parent
-        values = where.values
-        array = values[source.tensor]
-        if not isinstance(array, np.ndarray):
-            array = as_array(array)
+        return self._take(source, where, last=where is activation)
+
+    def _take(self, source: Source, where: Activation, last: bool) -> np.ndarray:
+        """The array of a tensor in the run that made it; `last` if it may be let go there."""
+        value = where.values[source.tensor]
+        array: np.ndarray = value if isinstance(value, np.ndarray) else as_array(value)
+        where.values[source.tensor] = array
         # An array of the outermost graph goes with its last use; bodies are in lists anyhow.
-        if where.flat is self._root and activation is where:
-            left = self._left[source.key] - 1
-            if left:
-                self._left[source.key] = left
-                values[source.tensor] = array
-            else:
-                del values[source.tensor]
-        else:
-            values[source.tensor] = array
+        if last and where.flat is self._root:
+            self._left[source.key] -= 1
+            if not self._left[source.key]:
+                del where.values[source.tensor]
         return array
 
     def _constant(self, source: Source) -> np.ndarray:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from typing import Any, Callable, Optional, Set
+from typing import Any, Callable, Iterator, Optional, Set
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.api import eager_ops, watch
@@ -22,7 +22,11 @@ _DONE: Set[str] = set()
 
 
 def apply() -> None:
-    """Makes the emulated device the default."""
+    """Makes the emulated device the default; once per process.
+
+    Raises:
+      DeviceNotFoundError: see `watch.install`.
+    """
     if "applied" in _DONE:
         return
     _DONE.add("applied")
@@ -34,7 +38,11 @@ def apply() -> None:
 
 
 def prepare() -> None:
-    """Begins to watch, with the settings that dump and no dump need to be bit-equal."""
+    """Begins to watch, with the settings that dump and no dump need to be bit-equal.
+
+    Raises:
+      DeviceNotFoundError: see `watch.install`.
+    """
     if "prepared" in _DONE:
         return
     _DONE.add("prepared")
@@ -65,13 +73,16 @@ def _check_onednn() -> None:
 
 
 def _inline_nested(function_class: type) -> None:
-    original = function_class.__call__
+    """Inlines a tf.function that is called while another one is being entered (adapter
+    npu_device.py, `_never_nested_function_call`)."""
+    original: Any = function_class.__call__
 
-    def call(self, *args, **kwargs):
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if getattr(_STATE, "entered", None):
             try:
                 return _raw(self)(*args, **kwargs)
-            except Exception as error:  # as the adapter: whatever it is, call it nested
+            except Exception as error:
+                # As the adapter: whatever it is, call it nested.
                 messages.info("emulator: %s is called, not inlined (%r)", self, error)
                 return original(self, *args, **kwargs)
         _STATE.entered = True
@@ -80,12 +91,12 @@ def _inline_nested(function_class: type) -> None:
         finally:
             _STATE.entered = False
 
-    setattr(function_class, "__call__", functools.wraps(original)(call))  # noqa: B010
+    setattr(function_class, "__call__", functools.wraps(original)(call))  # noqa: B010 (mypy)
 
 
 def _raw(function: Any) -> Callable[..., Any]:
     """The Python function inside a tf.function, converted by autograph if it would be."""
-    raw = function._python_function  # pylint: disable=protected-access
+    raw: Callable[..., Any] = function._python_function
     if not getattr(function, "_autograph", False):
         return raw
     from tensorflow.python.autograph.core import ag_ctx, converter
@@ -94,7 +105,7 @@ def _raw(function: Any) -> Callable[..., Any]:
         recursive=True, user_requested=True,
         optional_features=getattr(function, "_experimental_autograph_options", None))
 
-    def converted(*args, **kwargs):
+    def converted(*args: Any, **kwargs: Any) -> Any:
         with ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED, options):
             return api.converted_call(raw, args, kwargs, options=options)
 
@@ -102,10 +113,11 @@ def _raw(function: Any) -> Callable[..., Any]:
 
 
 def _drop_xla(tf: Any) -> None:
+    """Makes tf.function, by all its names, forget that it is to be compiled by XLA."""
     original = tf.function
 
     @functools.wraps(original)
-    def function(func=None, *args, **kwargs):
+    def function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
         for name in ("jit_compile", "experimental_compile"):
             if kwargs.get(name):
                 kwargs[name] = False
@@ -114,12 +126,7 @@ def _drop_xla(tf: Any) -> None:
         return original(func, *args, **kwargs)
 
     tf.function = function
-    for path in (("compat", "v2"),):
-        module = tf
-        for part in path:
-            module = getattr(module, part, None)
-        if module is not None:
-            module.function = function
+    tf.compat.v2.function = function
     try:
         from tensorflow.python.eager import def_function
         def_function.function = function
@@ -128,6 +135,7 @@ def _drop_xla(tf: Any) -> None:
 
 
 def _rename(func: Any) -> None:
+    """Names a step function of Keras 3 after what it is made for, as Keras 2 does."""
     role = getattr(_STATE, "role", None)
     if role and getattr(func, "__name__", "") in KERAS_3_STEPS:
         func.__name__ = role
@@ -139,7 +147,7 @@ def _watch_keras(tf: Any) -> None:
             _watch_maker(maker, role)
 
 
-def _makers(tf: Any):
+def _makers(tf: Any) -> Iterator[type]:
     """The classes that make Keras's step functions."""
     try:
         from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
@@ -152,13 +160,14 @@ def _makers(tf: Any):
 
 
 def _watch_maker(maker: type, role: str) -> None:
+    """Notes the role, "train", "test" or "predict", while Keras makes the function for it."""
     name = "make_%s_function" % role
     original: Optional[Callable[..., Any]] = vars(maker).get(name)
     if original is None:
         return
 
     @functools.wraps(original)
-    def make(self, *args, **kwargs):
+    def make(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = getattr(_STATE, "role", None)
         _STATE.role = "%s_function" % role
         if getattr(self, "run_eagerly", False) and "eager" not in _DONE:

@@ -31,7 +31,7 @@ _installed: List[bool] = []
 
 
 def install() -> None:
-    """Begins to watch eager operators; once per process."""
+    """Begins to watch eager operators, and how variables are called; once per process."""
     if _installed:
         return
     _installed.append(True)
@@ -39,7 +39,7 @@ def install() -> None:
     from tensorflow.python.ops import resource_variable_ops
     original = pywrap_tfe.TFE_Py_FastPathExecute
 
-    def fast_path(context, op, name, *args):
+    def fast_path(context: Any, op: str, name: Any, *args: Any) -> Any:
         kind = _kinds.get(op)
         if kind is None:
             kind = _kinds[op] = _kind(op)
@@ -51,7 +51,8 @@ def install() -> None:
     pywrap_tfe.TFE_Py_FastPathExecute = fast_path
     make_handle = resource_variable_ops._variable_handle_from_shape_and_dtype
 
-    def named_handle(shape, dtype, shared_name, name, *args, **kwargs):
+    def named_handle(shape: Any, dtype: Any, shared_name: Any, name: Any, *args: Any,
+                     **kwargs: Any) -> Any:
         handle = make_handle(shape, dtype, shared_name, name, *args, **kwargs)
         if name and hasattr(handle, "_id"):
             _variable_names[handle._id] = name.rstrip("/")
@@ -76,12 +77,19 @@ def _kind(op: str) -> str:
 
 
 def variable_name(handle: Any) -> Optional[str]:
-    """The name a variable's handle was made with."""
+    """The name a variable's handle was made with; None where it is not known."""
     return _variable_names.get(getattr(handle, "_id", -1))
 
 
 def iterator_name(handle: Any) -> str:
-    """What the adapter calls the iterator behind a handle."""
+    """What the adapter calls the iterator behind a handle.
+
+    Args:
+      handle: eager tensor.
+
+    Returns:
+      A name as "AnonymousIterator0"; "Iterator" where it was made unseen.
+    """
     return _iterator_names.get(getattr(handle, "_id", -1), "Iterator")
 
 
@@ -114,29 +122,37 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     if not handles:
         return run()
     ENGINE.fail_if_faulty(op)
-    key = (op,) + tuple(handle._id for handle in handles)
+    graph = _graph_of(op, handles)
+    session = ENGINE.session
+    # Each run is of a new model, so it is always execution 0.
+    dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
+    before: Optional[List[Any]] = None
+    with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
+        before = _values(op, inputs) if dump and session.mode != "output" else []
+    result = run()
+    ENGINE.ran_once(graph)
+    if build_file.wanted(session):
+        with own_work(), ENGINE.survives("graph %s cannot be written" % graph.ge_name):
+            described = eager_graphs.describe(inputs, variable_name)
+            build_file.write(ENGINE.folder, session, graph, functools.partial(
+                eager_graphs.variable_graph, graph.ge_name, op, described))
+    # Reading is an edge in the graph: there is no operator that could leave a file.
+    if dump and op != "ReadVariableOp" and before is not None:
+        with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
+            _dump(graph, op, inputs, before, result)
+    return result
+
+
+def _graph_of(op: str, handles: Sequence[Any]) -> LoadedGraph:
+    """The graph of an operator and its variables, loaded once more."""
+    key = (op, *(handle._id for handle in handles))
     graph = _graphs.get(key)
     if graph is None:
         graph = _graphs[key] = ENGINE.new_graph(op, one_shot=True)
     else:
         graph.model_id = ENGINE.next_model_id()
     graph.count = 1
-    session = ENGINE.session
-    dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
-    before: Optional[List[Any]] = None
-    with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
-        before = _values(op, inputs, read=dump and session.mode != "output")
-    result = run()
-    ENGINE.ran_once(graph)
-    if build_file.wanted(session):
-        with own_work(), ENGINE.survives("graph %s cannot be written" % graph.ge_name):
-            described = eager_graphs.describe(op, inputs, variable_name)
-            build_file.write(ENGINE.folder, session, graph, functools.partial(
-                eager_graphs.variable_graph, graph.ge_name, op, described))
-    if dump and op != "ReadVariableOp" and before is not None:
-        with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
-            _dump(graph, op, inputs, before, result)
-    return result
+    return graph
 
 
 def _inputs(op: str, args: Sequence[Any]) -> List[Any]:
@@ -146,7 +162,11 @@ def _inputs(op: str, args: Sequence[Any]) -> List[Any]:
 
 
 def variable_dtype(value: Any) -> int:
-    """The dtype of the variable behind a handle; 0 for anything else."""
+    """The dtype of the variable behind a handle, number of TensorFlow; 0 for anything else.
+
+    Args:
+      value: eager tensor, or any other input of an operator.
+    """
     data = getattr(value, "_handle_data", None)
     held = list(data.shape_and_type) if data is not None and data.is_set else []
     return int(held[0].dtype) if len(held) == 1 else 0
@@ -166,12 +186,10 @@ def _entry(tensor: Any, origin: Optional[Tuple[str, int]] = None) -> Any:
     return dump_writer.value_of(as_array(tensor), dtype, origin)
 
 
-def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
-    """Entries of the inputs, variables as they are now."""
-    entries: List[Any] = []
-    if not read:
-        return entries
+def _values(op: str, inputs: Sequence[Any]) -> List[Any]:
+    """File entries of the inputs, variables as they are now."""
     from tensorflow.python.framework import ops
+    entries: List[Any] = []
     for value in inputs:
         if variable_dtype(value):
             # A plain assignment does not read, and may be the variable's first value.
@@ -184,10 +202,19 @@ def _values(op: str, inputs: Sequence[Any], read: bool) -> List[Any]:
 
 def _dump(graph: LoadedGraph, op: str, inputs: Sequence[Any], before: List[Any],
           result: Any) -> None:
+    """Writes the file of an eager operator.
+
+    Args:
+      graph: of the operator.
+      op: its type.
+      inputs: its inputs; variables have their new values.
+      before: file entries of the inputs, from before it ran.
+      result: what it returned, a tensor, several, or None.
+    """
     session = ENGINE.session
     outputs = []
     if session.mode != "input":
-        made = [] if result is None else result if isinstance(result, (list, tuple)) else [result]
+        made = result if isinstance(result, (list, tuple)) else [result]
         outputs = [_entry(item, (op, index)) for index, item in enumerate(made)
                    if hasattr(item, "dtype")]
         if graph_parts.changes_handle(op):

@@ -42,18 +42,21 @@ def global_npu_ctx() -> Optional["NpuDeviceHandle"]:
     return _global_npu_ctx
 
 
-def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":  # pylint: disable=redefined-builtin
+def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":
     """Opens the device and takes a snapshot of the options.
 
+    A bad option does not show here but at the first graph, as on the device.
+
     Args:
-      device_id: default ASCEND_DEVICE_ID, or 0.
+      device_id: logical device number. Defaults to ASCEND_DEVICE_ID, or 0.
 
     Returns:
       The handle; the same one for a second call with the same id.
 
     Raises:
       RuntimeError: another device is open, or the cluster is not described.
-      ValueError: both RANK_SIZE and CM_WORKER_SIZE are set.
+      ValueError: both RANK_SIZE and CM_WORKER_SIZE are set, or a number in the environment
+        is none.
     """
     if device_id is None:
         device_id = int(os.environ.get("ASCEND_DEVICE_ID", "0"))
@@ -90,7 +93,11 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def set_npu_loop_size(loop_size: int) -> None:
-    """Sets how many rounds a sunk loop makes per call; no exception for nonsense."""
+    """Sets how many rounds a sunk loop makes per call.
+
+    Args:
+      loop_size: at least 1; anything less is an error on stderr and changes nothing.
+    """
     if loop_size <= 0:
         messages.error("loop size must be greater than 0, got %s", loop_size)
         return
@@ -98,7 +105,11 @@ def set_npu_loop_size(loop_size: int) -> None:
 
 
 def set_device_sat_mode(mode: int) -> None:
-    """Sets the saturation mode, 0 to 2; no exception for nonsense, and no effect here."""
+    """Sets the saturation mode; without effect here.
+
+    Args:
+      mode: 0 to 2; anything else is an error on stderr and changes nothing.
+    """
     if not 0 <= mode <= 2:
         messages.error("sat mode must be 0, 1 or 2, got %s", mode)
         return
@@ -117,7 +128,14 @@ def is_inf_nan_enabled() -> bool:
 
 @contextlib.contextmanager
 def npu_run_context(options: Optional[NpuRunContextOptions] = None) -> Iterator[None]:
-    """Options of a stretch of code; checked, and without effect here."""
+    """Options of a stretch of code; checked, and without effect here.
+
+    Args:
+      options: see NpuRunContextOptions. Defaults to none.
+
+    Raises:
+      ValueError: `options` is something else.
+    """
     if options is not None and not isinstance(options, NpuRunContextOptions):
         raise ValueError("options type must be NpuRunContextOptions")
     yield
@@ -168,7 +186,11 @@ class NpuDeviceHandle:
 
 
 def npu_compat_function(func: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """tf.function without XLA."""
+    """tf.function without XLA.
+
+    Args:
+      func, args, kwargs: see tf.function; jit_compile and experimental_compile are dropped.
+    """
     import tensorflow as tf
     kwargs.pop("jit_compile", None)
     kwargs.pop("experimental_compile", None)

@@ -6,13 +6,18 @@ of `configs/option_base.py`, including its surprises: reading an option gives an
 object, its `.value` is a text, `1 == True` passes for a switch, and a list set as
 `dump_layer` becomes the text of that list.
 """
-from typing import Any, Dict, List, Tuple
+from typing import Any, ClassVar, Dict, List, Tuple
 
 SWITCH = [True, False]
 
 
 class OptionValue:
-    """One option: a default, the values it may take (None: any), and its value."""
+    """An option of npu_device (`configs/option_base.py`).
+
+    Args:
+      default: its value until it is set.
+      optional: a list or tuple of the values that it may take; anything else for any value.
+    """
 
     def __init__(self, default: Any, optional: Any):
         self._default = default
@@ -21,15 +26,22 @@ class OptionValue:
 
     @property
     def default(self) -> Any:
+        """Its value until it is set."""
         return self._default
 
     @property
     def optional(self) -> Any:
+        """The values that it may take, or None."""
         return self._optional
 
     @property
     def value(self) -> Any:
-        """None, or a text; True and False are "1" and "0"."""
+        """None, or a text; True and False are "1" and "0".
+
+        Raises:
+          TypeError: a value is set that is not of the default's type, and none of the list.
+          ValueError: a value is set that is not in the list.
+        """
         if self._value is None:
             return None
         return {"True": "1", "False": "0"}.get(str(self._value), str(self._value))
@@ -45,7 +57,12 @@ class OptionValue:
 
 
 class DeprecatedValue(OptionValue):
-    """An option that is still accepted; never set by default."""
+    """An option that is still accepted; never set by default.
+
+    Args:
+      optional: see OptionValue.
+      replacement: name of the option that came in its place, or None.
+    """
 
     def __init__(self, optional: Any, replacement: Any = None):
         super().__init__(None, optional)
@@ -53,13 +70,20 @@ class DeprecatedValue(OptionValue):
 
 
 class NpuBaseConfig:
-    """A group of options and of further groups, with a fixed set of names."""
+    """A group of options and of further groups, with a fixed set of names.
+
+    Reading an option gives its OptionValue; setting one sets the value.
+
+    Raises:
+      ValueError: an option is set that the group does not have.
+      TypeError, ValueError: see `OptionValue.value`.
+    """
 
     # name -> (default, choices); a class of NpuBaseConfig; a list: deprecated, its choices
-    _OPTIONS: Dict[str, Any] = {}
+    _OPTIONS: ClassVar[Dict[str, Any]] = {}
     _fixed_attrs: List[str]
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name, spec in self._OPTIONS.items():
             if isinstance(spec, tuple):
                 option = OptionValue(*spec)
@@ -250,15 +274,9 @@ class NpuConfig(NpuBaseConfig):
         "experimental": NpuExperimentalConfig,
     }
 
-    def dump_options(self) -> Dict[str, str]:
-        """The dump options alone, as `as_dict()` would give them."""
-        names = tuple(NpuDumpConfig._OPTIONS) + ("enable_exception_dump",)
-        given = self.as_dict()
-        return {name: given[name] for name in names if name in given}
-
 
 def all_groups() -> List[Tuple[str, type]]:
-    """The classes that scripts may import from `npu_device.configs`, by module."""
+    """(module, class) of the classes that scripts may import from `npu_device.configs`."""
     return [
         ("npu_config", NpuConfig), ("dump_config", NpuDumpConfig),
         ("profiling_config", NpuProfilingConfig), ("aoe_config", NpuAoeConfig),

@@ -37,7 +37,14 @@ def _one_worker(what: str) -> None:
 
 def all_reduce(values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1,
                group: str = "hccl_world_group") -> Any:
-    """The values themselves: the sum and the mean over one worker."""
+    """The values themselves: the sum and the mean over one worker.
+
+    Args:
+      values: tensors; the rest is without effect.
+
+    Raises:
+      NotImplementedError: there are several workers.
+    """
     del reduction, fusion, fusion_id, group
     _one_worker("all_reduce")
     return values
@@ -45,7 +52,11 @@ def all_reduce(values: Any, reduction: str = "mean", fusion: int = 1, fusion_id:
 
 def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int = 0,
               group: str = "hccl_world_group") -> None:
-    """Nothing: there is nobody to send to."""
+    """Nothing: there is nobody to send to.
+
+    Raises:
+      NotImplementedError: there are several workers.
+    """
     del values, root_rank, fusion, fusion_id, group
     _one_worker("broadcast")
 
@@ -53,27 +64,60 @@ def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int =
 def npu_distributed_keras_optimizer_wrapper(optimizer: Any, reduce_reduction: str = "mean",
                                             fusion: int = 1, fusion_id: int = -1,
                                             group: str = "hccl_world_group") -> Any:
-    """The optimizer itself."""
+    """The optimizer itself.
+
+    Args:
+      optimizer: of Keras; the rest is without effect.
+
+    Raises:
+      NotImplementedError: there are several workers.
+    """
     del reduce_reduction, fusion, fusion_id, group
     _one_worker("npu_distributed_keras_optimizer_wrapper")
     return optimizer
 
 
 def shard_and_rebatch_dataset(dataset: Any, global_batch_size: int) -> Any:
-    """(the dataset, the batch size): one worker takes everything."""
+    """What one worker takes: everything.
+
+    Args:
+      dataset: tf.data.Dataset.
+      global_batch_size: rows of a batch.
+
+    Returns:
+      (the dataset, the batch size), both as they are.
+
+    Raises:
+      NotImplementedError: there are several workers.
+    """
     _one_worker("shard_and_rebatch_dataset")
     return dataset, global_batch_size
 
 
 def grouping_gradients_apply(apply_func: Callable[..., Any], grads_and_vars: Any, *args: Any,
                              **kwargs: Any) -> Any:
-    """Applies the gradients."""
+    """Applies the gradients.
+
+    Args:
+      apply_func: called with the rest of the arguments, as in `optimizer.apply_gradients`.
+      grads_and_vars: (gradient, variable) pairs.
+
+    Returns:
+      What `apply_func` returns.
+
+    Raises:
+      NotImplementedError: there are several workers.
+    """
     _one_worker("grouping_gradients_apply")
     return apply_func(grads_and_vars, *args, **kwargs)
 
 
 def grouping_broadcast(variables: Any) -> None:
-    """Nothing: there is nobody to send to."""
+    """Nothing: there is nobody to send to.
+
+    Raises:
+      NotImplementedError: there are several workers.
+    """
     del variables
     _one_worker("grouping_broadcast")
 
@@ -81,9 +125,9 @@ def grouping_broadcast(variables: Any) -> None:
 @functools.lru_cache(maxsize=None)
 def _loss_scale_optimizer() -> type:
     import tensorflow as tf
-    base = tf.keras.mixed_precision.LossScaleOptimizer
+    base: Any = tf.keras.mixed_precision.LossScaleOptimizer
 
-    class NpuLossScaleOptimizer(base):  # type: ignore[misc, valid-type]
+    class NpuLossScaleOptimizer(base):  # type: ignore[misc]
         """Keras's LossScaleOptimizer: there are no float status registers to read here."""
 
     return NpuLossScaleOptimizer
@@ -93,10 +137,16 @@ def _loss_scale_optimizer() -> type:
 def _broadcast_callback() -> type:
     import tensorflow as tf
 
-    class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):  # type: ignore
+    base: Any = tf.keras.callbacks.Callback
+
+    class NPUBroadcastGlobalVariablesCallback(base):  # type: ignore[misc]
         """Sends the variables of one worker to all: nothing to do for one.
 
-        The adapter's own does nothing either: its hook is nested in `__init__` by mistake.
+        The adapter's own does nothing either: its hook is nested in `__init__` by mistake
+        (adapter npu_callbacks.py).
+
+        Args:
+          root_rank: whose variables would be sent.
         """
 
         def __init__(self, root_rank: int):
@@ -108,7 +158,11 @@ def _broadcast_callback() -> type:
 
 
 def callback_class(name: str) -> type:
-    """`npu_device.distribute.npu_callbacks.NAME`, made when it is asked for."""
+    """`npu_device.distribute.npu_callbacks.NAME`, made when it is asked for.
+
+    Raises:
+      AttributeError: the emulator does not have it.
+    """
     if name == "NPUBroadcastGlobalVariablesCallback":
         return _broadcast_callback()
     raise AttributeError(
@@ -116,7 +170,11 @@ def callback_class(name: str) -> type:
 
 
 def optimizer_class(name: str) -> type:
-    """`npu_device.train.optimizer.NAME`, made when it is asked for."""
+    """`npu_device.train.optimizer.NAME`, made when it is asked for.
+
+    Raises:
+      AttributeError: the emulator does not have it.
+    """
     if name == "NpuLossScaleOptimizer":
         return _loss_scale_optimizer()
     raise AttributeError(
@@ -124,7 +182,7 @@ def optimizer_class(name: str) -> type:
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """A module's `__getattr__` that says what is not emulated."""
+    """A `__getattr__` for the module of that name, which says what is not emulated."""
     def getattribute(name: str) -> Any:
         raise AttributeError("%s.%s: the emulator does not have it." % (module, name))
     return getattribute

@@ -8,7 +8,7 @@ which are what a device sees. The version is recognised by the class, not by a n
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Sequence
 
 from keras_npu_dump.emulator.api import eager_ops
 from keras_npu_dump.emulator.ge.engine import ENGINE
@@ -23,8 +23,9 @@ class Call:
     """One execution that is about to happen.
 
     Attributes:
+      function: TensorFlow's object for the concrete function.
       name: of the concrete function.
-      args: its flat arguments, captured handles included.
+      args: its flat arguments, eager tensors, captured handles included.
       context: TensorFlow's eager context.
       plain: runs the function itself and returns its outputs as a list.
       execute: (name, number of outputs, further arguments) -> outputs of another function,
@@ -57,16 +58,20 @@ class Call:
         return self.function.graph
 
     def lookup(self, name: str) -> Any:
-        """The FunctionDef of a function that is named in this one."""
+        """The FunctionDef of a function that is named in this one.
+
+        Args:
+          name: of the function.
+        """
         return self.context.get_function_def(name)
 
     def variable_names(self) -> Dict[int, str]:
-        """Handle identity -> name of the variables among the arguments."""
+        """Identity of a handle (`_id`) -> name, of the variables among the arguments."""
         names = arguments.variable_names(self.graph)
         for arg in self.args:
             made = eager_ops.variable_name(arg)
             if made:
-                names[arg._id] = made  # pylint: disable=protected-access
+                names[arg._id] = made
         return names
 
     def iterator_name(self, handle: Any) -> str:
@@ -74,7 +79,8 @@ class Call:
         return eager_ops.iterator_name(handle)
 
     def variables(self) -> List[int]:
-        """For each argument the dtype of the variable behind it; 0 where there is none."""
+        """For each argument the dtype of the variable behind it, number of TensorFlow; 0 where
+        there is none."""
         return [eager_ops.variable_dtype(arg) for arg in self.args]
 
 
@@ -88,7 +94,8 @@ def _under_name(function: Any, name: str) -> Iterator[None]:
     and TensorFlow finds the line of an operator by it."""
     try:
         yield
-    except Exception as error:  # whatever it is goes on
+    except Exception as error:
+        # Whatever it is goes on, under the name that the user knows.
         own = _text(function.name)
         for attribute in ("_message", "message"):
             text = getattr(error, attribute, None)
@@ -138,20 +145,20 @@ def _install_atomic() -> bool:
     except (ImportError, AttributeError):
         return False
 
-    def call_flat(self, *args):
-        context = self._bound_context  # pylint: disable=protected-access
+    def call_flat(self: Any, *args: Any) -> Any:
+        context = self._bound_context
         if _unseen(context):
             return original(self, *args)
 
-        def plain():
+        def plain() -> Any:
             return original(self, *args)
 
-        def execute(name, count, further=()):
+        def execute(name: str, count: int, further: Sequence[Any] = ()) -> Any:
             inputs = [*args, *further]
             with interpolate(self), record.stop_recording(), _under_name(self, name):
                 outputs = context.call_function(name.encode("utf-8"), inputs, count) or []
             for output, kind in zip(outputs, self.function_type.flat_outputs):
-                data = kind.dtype._handle_data  # pylint: disable=protected-access
+                data = kind.dtype._handle_data
                 if data:
                     handle_data_util.set_handle_data(output, data.shape_inference)
             return outputs
@@ -166,21 +173,21 @@ def _install_defined() -> bool:
     try:
         from tensorflow.python.eager import execute as execute_lib
         from tensorflow.python.eager import function as function_lib
-        function_class = function_lib._EagerDefinedFunction  # pylint: disable=protected-access
+        function_class = function_lib._EagerDefinedFunction
         original = function_class.call
-        interpolate = function_lib._InterpolateFunctionError  # pylint: disable=protected-access
+        interpolate = function_lib._InterpolateFunctionError
         handle_data_util = function_lib.handle_data_util
     except (ImportError, AttributeError):
         return False
 
-    def call(self, ctx, args, cancellation_manager=None):
+    def call(self: Any, ctx: Any, args: Sequence[Any], cancellation_manager: Any = None) -> Any:
         if _unseen(ctx):
             return original(self, ctx, args, cancellation_manager)
 
-        def plain():
+        def plain() -> Any:
             return original(self, ctx, args, cancellation_manager)
 
-        def execute(name, count, further=()):
+        def execute(name: str, count: int, further: Sequence[Any] = ()) -> Any:
             inputs = [*args, *further]
             options = ctx.function_call_options
             config = options.config_proto_serialized
@@ -201,8 +208,3 @@ def _install_defined() -> bool:
 
     function_class.call = call
     return True
-
-
-def executing() -> Optional[bool]:
-    """Whether executions are being seen; None before the device is open."""
-    return ENGINE.active if ENGINE.is_open else None

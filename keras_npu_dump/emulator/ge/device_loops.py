@@ -8,6 +8,7 @@ known the host runs it as often, and it counts the same. A While beside other wo
 """
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Set
 
@@ -26,6 +27,7 @@ NPU, HOST, BUILTIN = "NPU_LOOP", "HOST_LOOP", "BUILTIN_LOOP"
 _said: Set[str] = set()
 
 
+@dataclasses.dataclass(frozen=True)
 class Loop:
     """A graph's loop.
 
@@ -34,9 +36,8 @@ class Loop:
       node: the name of the While.
     """
 
-    def __init__(self, kind: str, node: str):
-        self.kind = kind
-        self.node = node
+    kind: str
+    node: str
 
     @property
     def sunk(self) -> bool:
@@ -45,10 +46,15 @@ class Loop:
 
 
 def find(root: Flat, iterators: AbstractSet[str], static: bool) -> Optional[Loop]:
-    """The loop of a graph by the adapter's rule, or None.
+    """The loop of a graph by the adapter's rule (adapter npu_concrete_graph.cpp).
 
     Args:
+      root: the graph.
       iterators: names of the arguments from which an iterator operator reads.
+      static: whether all shapes are known before the graph runs.
+
+    Returns:
+      The loop; None where there is not exactly one While, or it takes no iterator.
     """
     loops = [node for node in root.nodes if node.op in graph_parts.WHILE_TYPES]
     if len(loops) != 1 or iterators.isdisjoint(loops[0].input):
@@ -65,7 +71,12 @@ def find(root: Flat, iterators: AbstractSet[str], static: bool) -> Optional[Loop
 
 
 def say_builtin(name: str, size: int) -> None:
-    """What a loop inside a graph needs on the device, said once per graph."""
+    """Warns of what a loop inside a graph needs on the device, once per graph.
+
+    Args:
+      name: of the graph.
+      size: the loop size that is set.
+    """
     if size == 1 and name not in _said:
         _said.add(name)
         messages.warning(
@@ -75,7 +86,13 @@ def say_builtin(name: str, size: int) -> None:
 
 
 def check_rounds(name: str, rounds: int, size: int) -> None:
-    """Says once if TensorFlow's loop made other rounds than the device would."""
+    """Warns, once per graph, if TensorFlow's loop made other rounds than the device would.
+
+    Args:
+      name: of the graph.
+      rounds: how many TensorFlow made.
+      size: the loop size that is set.
+    """
     if rounds != size and name not in _said:
         _said.add(name)
         messages.warning(
@@ -87,12 +104,17 @@ def check_rounds(name: str, rounds: int, size: int) -> None:
 class SizeGraphs:
     """The two graphs with which the adapter tells the device a new loop size."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._current = 1
         self._setter: Any = None
 
     def set(self, engine: Any, size: int) -> None:
-        """Runs them if the size has changed since the last sunk loop."""
+        """Runs them if the size has changed since the last sunk loop.
+
+        Args:
+          engine: the Engine whose graphs they are.
+          size: rounds per call.
+        """
         if size == self._current:
             return
         self._current = size
@@ -113,6 +135,7 @@ class SizeGraphs:
 
 
 class _LoopWriter(dump_writer.ExecutionWriter):
+    """Changes the folder with every round of the loop; rounds without one are not written."""
 
     def __init__(self, folders: Dict[int, str], loop: Loop, plan: Plan, values: Values,
                  session: GeSession):
@@ -134,5 +157,11 @@ class _LoopWriter(dump_writer.ExecutionWriter):
 
 def write_rounds(folders: Dict[int, str], loop: Loop, plan: Plan, activation: Activation,
                  args: Sequence[Any], constants: Dict[Any, Any], session: GeSession) -> None:
-    """Writes the rounds of a sunk loop, each into the folder of its own execution."""
+    """Writes the rounds of a sunk loop, each into the folder of its own execution.
+
+    Args:
+      folders: round -> folder; rounds that are not in it are not dumped.
+      loop: the sunk loop.
+      plan, activation, args, constants, session: see `dump_writer.write_execution`.
+    """
     _LoopWriter(folders, loop, plan, Values(plan, args, constants), session).write(activation)

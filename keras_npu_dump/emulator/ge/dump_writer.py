@@ -16,19 +16,23 @@ from keras_npu_dump.formats import mapping, names
 from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file
 
+# Attribute of a dump file by which it is known for emulated.
 MARK = {"emulated": "keras_npu_dump"}
 STREAM_ID = 0  # There are no streams here; the number is made up.
-FFTS_PLUS, ND = 4, 2
+FFTS_PLUS = 4  # task type in names of the Atlas A2
+ND = 2  # the format of a plain tensor, as a number of dump files
+_CONTEXT_IDS = 65535  # context ids of the Atlas A2 lie below
 
 
 class Clock:
     """Microseconds since 1970 that never repeat within the process."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._last = 0
         self._lock = threading.Lock()
 
     def now(self) -> int:
+        """The time, or the next microsecond that was not given yet."""
         with self._lock:
             self._last = max(self._last + 1, int(time.time() * 1000000))
             return self._last
@@ -43,9 +47,15 @@ def write_execution(folder: str, plan: Plan, activation: Activation, args: Seque
 
     Args:
       folder: `.../{model_name}/{model_id}/{data_index}`, made if missing, mode 0700.
-      plan, activation, args, constants: see `Values`.
+      plan: of the graph.
+      activation: the values that came out; let go after their last use.
+      args: eager tensors, the arguments of the call.
+      constants: cache of decoded constants, see `Values`.
       session: says whether data or statistics, and the form of names.
-      model_id: not needed here; see overflow.py.
+      model_id: not needed here; `overflow.write_execution` takes it in the same place.
+
+    Raises:
+      OSError: a folder or file cannot be made or written.
     """
     del model_id
     return ExecutionWriter(folder, plan, Values(plan, args, constants), session).write(activation)
@@ -54,13 +64,24 @@ def write_execution(folder: str, plan: Plan, activation: Activation, args: Seque
 def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, task_id: int,
                    inputs: Sequence[dump_file.TensorValue],
                    outputs: Sequence[dump_file.TensorValue]) -> str:
-    """Writes the file of one operator; returns its path."""
+    """Writes the file of one operator; returns its path.
+
+    Args:
+      folder: made if missing, mode 0700.
+      session: says whether data or statistics, and the form of names.
+      op_type, op_name: of the operator; sanitised for the file's name (runtime dump_task.h).
+      task_id: its number in the graph.
+      inputs, outputs: entries of the file, in order.
+
+    Raises:
+      OSError: the folder or file cannot be made or written.
+    """
     make_private(folder)
     stamp = CLOCK.now()
     name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
     a2 = session.generation.files == "a2"
     if a2:
-        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % 65535, thread_id=0,
+        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % _CONTEXT_IDS, thread_id=0,
                              device_id=session.device_id)
     path = mapping.create_dump_file(folder, names.format_dump_name(name))
     if session.stats:
@@ -72,7 +93,14 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
 
 
 class ExecutionWriter:
-    """Walks one execution; see `write_execution`."""
+    """Walks one execution; see `write_execution`.
+
+    Args:
+      folder: where its files go.
+      plan: of the graph.
+      values: of the execution.
+      session: says whether data or statistics, and the form of names.
+    """
 
     def __init__(self, folder: str, plan: Plan, values: Values, session: GeSession):
         self._folder = folder
@@ -82,7 +110,17 @@ class ExecutionWriter:
         self._files = 0
 
     def write(self, activation: Activation) -> int:
-        """Operators in executable order; a body's rounds where its node stands."""
+        """Writes operators in executable order, a body's rounds where its node stands.
+
+        Args:
+          activation: the run of a graph or body.
+
+        Returns:
+          How many files were written so far.
+
+        Raises:
+          OSError: a folder or file cannot be made or written.
+        """
         ops = {op.node.name: op for op in self._plan.ops[id(activation.flat)]}
         for node in activation.flat.nodes:
             if node.name in ops:
@@ -109,11 +147,11 @@ class ExecutionWriter:
         self._files += 1
 
     def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
-        """Entries of the inputs that the plan has."""
+        """File entries of the inputs of an operator in one run, as far as the plan has them."""
         return [self._value(source, activation) for source in op.inputs]
 
     def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
-        """Entries of the outputs that the plan has."""
+        """File entries of the outputs of an operator in one run, as far as the plan has them."""
         return [self._value(source, activation, (op.node.name, index))
                 for index, source in enumerate(op.outputs)]
 
@@ -126,7 +164,12 @@ class ExecutionWriter:
 
 
 def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
-    """An entry for what has no bytes (handles, strings, lists): it keeps positions true."""
+    """An entry for what has no bytes (handles, strings, lists): it keeps positions true.
+
+    Args:
+      dtype: number of TensorFlow.
+      origin: for an output, the operator's name in TensorFlow and the output's index.
+    """
     number, ge_number = dtype_numbers(dtype)
     return dump_file.TensorValue(b"", number, shape=(0,), original_op=_original(origin, ge_number))
 
@@ -140,8 +183,8 @@ def value_of(array: Any, dtype: int,
     """An entry for an array.
 
     Args:
-      array: numpy array.
-      dtype: DataType number of TensorFlow.
+      array: numpy array, of any shape.
+      dtype: of it, number of TensorFlow.
       origin: for an output, the operator's name in TensorFlow and the output's index.
     """
     number, ge_number = dtype_numbers(dtype)

@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import os
 import threading
-from typing import Any, Deque, Dict, Iterator, List, Set, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Optional, Set, Tuple
 
 from keras_npu_dump import messages, outages, sigterm
 from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, unread
@@ -33,10 +33,19 @@ _REMEMBERED = 10000
 
 
 class Engine:
-    """The graph engine of this process; it exists once, as `ENGINE`."""
+    """The graph engine of this process; it exists once, as `ENGINE`.
 
-    def __init__(self):
-        self._session: Any = None
+    Attributes:
+      active: whether executions are watched: the device is the default, or in scope.
+      graphs: name of a concrete function -> its graph.
+      order: the same graphs, in the order in which they were loaded.
+      small: (name, graph id, model id) of runs of graphs around training, the last ones.
+      folder: where graph files go.
+      loop_size: rounds of a sunk loop per call (`npu_device.set_npu_loop_size`).
+    """
+
+    def __init__(self) -> None:
+        self._session: Optional[GeSession] = None
         self.active = False
         self.graphs: Dict[str, LoadedGraph] = {}
         self.order: List[LoadedGraph] = []
@@ -58,10 +67,15 @@ class Engine:
     @property
     def session(self) -> GeSession:
         """The session; only while `is_open`."""
+        assert self._session is not None, "npu_device is not open"
         return self._session
 
     def open(self, session: GeSession) -> None:
-        """Starts the session; graphs are watched once the device is the default."""
+        """Starts a session; graphs are watched once the device is the default.
+
+        Args:
+          session: its options, as of now.
+        """
         self._session = session
         self.folder = graph_folder.GraphFolder(session.generation.folder)
         self._graph_ids = session.generation.graph_ids()
@@ -136,13 +150,18 @@ class Engine:
 
     @contextlib.contextmanager
     def survives(self, failure: str) -> Iterator[None]:
-        """What the emulator fails to write is said; it does not end the training."""
+        """Around what the emulator writes: what fails is said and does not end the training.
+
+        Args:
+          failure: begins the message.
+        """
         streams.hold_places()  # the script may have closed some since
         try:
             yield
         except (OSError, MemoryError) as error:
             outages.tell("graphs and executions of the emulator", error, "emulator: %s", failure)
-        except Exception as error:  # pylint: disable=broad-except
+        except Exception as error:
+            # A fault of ours, of any kind: the training is the user's.
             messages.error("emulator: %s, which is a fault of the emulator: %s: %s", failure,
                            type(error).__name__, str(error).partition("\n")[0])
 
@@ -150,8 +169,9 @@ class Engine:
         try:
             with own_work():
                 graph.twin = Twin(call.context, plan.root, plan, graph.own_state)
-        except Exception as error:  # pylint: disable=broad-except
-            # A function that TensorFlow does not take in its instrumented form still trains.
+        except Exception as error:
+            # Whatever TensorFlow raises: a function that it does not take in its instrumented
+            # form still trains.
             messages.warning("emulator: graph %s cannot be read out, and nothing of it is dumped"
                              " (%s).", graph.name, str(error).partition("\n")[0])
             graph.plan, graph.own_state = None, False
@@ -163,7 +183,14 @@ class Engine:
                 graph.count = index
 
     def fail_if_faulty(self, what: str) -> None:
-        """What the first graph reports if the options of the session are bad."""
+        """What the first graph reports if the options of the session are bad.
+
+        Args:
+          what: the function or operator that is about to run.
+
+        Raises:
+          tf.errors.InternalError: the options are bad.
+        """
         if self.session.fault is not None:
             from tensorflow.python.framework import errors
             raise errors.InternalError(
@@ -175,6 +202,7 @@ class Engine:
         Args:
           name: of the function; of the operator, for a `one_shot` graph, whose name then
             gets its number (adapter npu_resource_op.cpp).
+          one_shot: whether it is loaded, run and removed each time.
           load: whether it is loaded at once and gets a model id.
         """
         graph_id = next(self._graph_ids)

@@ -23,7 +23,15 @@ _DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
 
 
 def check_options(options: Dict[str, str], generation: Generation = _NEW) -> Optional[str]:
-    """What GE would say about dump options (texts by name); None if nothing."""
+    """What GE would say about dump options (GE dump_properties.cc).
+
+    Args:
+      options: texts by name, as `global_options().as_dict()` gives them.
+      generation: of CANN; codes differ.
+
+    Returns:
+      An error with its code, as "E10001: ..."; None if there is nothing to say.
+    """
     dump, debug = options.get("enable_dump", "0"), options.get("enable_dump_debug", "0")
     for name, value in (("enable_dump", dump), ("enable_dump_debug", debug)):
         if value not in ("0", "1", ""):
@@ -60,14 +68,20 @@ def check_options(options: Dict[str, str], generation: Generation = _NEW) -> Opt
 
 @dataclasses.dataclass
 class GeSession:
-    """One GE session.
+    """What GE keeps from `open()` to the end of the process.
 
     Attributes:
-      options: all options as texts, as `global_options().as_dict()` gave them.
+      options: all options as texts by name, as `global_options().as_dict()` gave them.
       device_id: logical device number.
       started: seconds since 1970 of the session's start; names the time folder.
       fault: what GE found wrong with the options, or None.
       generation: of CANN.
+      dump, debug: whether data is dumped, whether overflow is looked for; never both.
+      steps: the data_index values that are dumped.
+      mode: "input", "output" or "all".
+      stats: whether statistics are written in place of data.
+      layers: names of the operators that are dumped, none for all.
+      path: of the dump folder, absolute.
     """
 
     options: Dict[str, str]
@@ -76,7 +90,7 @@ class GeSession:
     fault: Optional[str] = None
     generation: Generation = dataclasses.field(default_factory=generation_lib.current)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.started = self.started or time.time()
         self.fault = check_options(self.options, self.generation)
         self.dump = self.fault is None and self.options.get("enable_dump") == "1"
@@ -106,7 +120,13 @@ class GeSession:
         return time.strftime("%Y%m%d%H%M%S", time.localtime(self.started))
 
     def folder(self, graph_name: str, model_id: int, data_index: int) -> str:
-        """Where an execution's files go; not made yet."""
+        """Where an execution's files go (runtime dump_task.cpp); not made yet.
+
+        Args:
+          graph_name: as GE calls the graph; sanitised in the path.
+          model_id: of the loaded model.
+          data_index: of the execution.
+        """
         parts = [self.path, self.time_folder]
         if self.generation.time == "two":
             # On the newest chips adump appends a time of its own to GE's (adump
@@ -117,5 +137,8 @@ class GeSession:
         return os.path.join(*parts)
 
     def wants(self, data_index: int) -> bool:
-        """Whether execution `data_index` of any graph is dumped, or watched for overflow."""
+        """Whether execution `data_index` of any graph is dumped, or watched for overflow.
+
+        Each graph counts its executions for itself, so this asks for no graph.
+        """
         return self.debug or (self.dump and data_index in self.steps)

@@ -28,7 +28,7 @@ FEATURES: Dict[str, Tuple[str, ...]] = {
     "folder": ("pid", "plain", "cwd"),
     "switch": ("value", "any"),
 }
-_GENERATIONS = {
+_GENERATIONS: Dict[str, Dict[str, str]] = {
     # GE of 2026.
     "new": {},
     # GE of autumn 2022, the last public one before, closest to TensorFlow 2.6.5.
@@ -69,7 +69,12 @@ class Generation:
     switch: str = "value"
 
     def graph_name(self, function: str, graph_id: int) -> str:
-        """What GE calls the graph of a function."""
+        """What GE calls the graph of a function.
+
+        Args:
+          function: its name.
+          graph_id: of the graph.
+        """
         if self.names == "tf1":
             return "ge_default_%s_%d" % (time.strftime("%Y%m%d%H%M%S"), graph_id)
         return "%s_%d" % (function, graph_id) if self.names == "suffix" else function
@@ -90,12 +95,19 @@ class Generation:
         return "E10001" if self.graph_id == "no" else "E10058"
 
     def counts_end(self, static: bool) -> bool:
-        """Whether an execution that met the end of the data raises the counter."""
+        """Whether an execution that met the end of the data raises the counter.
+
+        Args:
+          static: whether all shapes of the graph are known before it runs.
+        """
         return self.eos == "counted" or (self.eos == "static" and static)
 
 
 def parse(text: Optional[str]) -> Generation:
     """Reads the variable's value.
+
+    Args:
+      text: as in the module's docstring; None and "" are "new".
 
     Raises:
       ConfigError: an unknown generation, feature or value; the text lists what there is.
@@ -116,5 +128,9 @@ def parse(text: Optional[str]) -> Generation:
 
 
 def current() -> Generation:
-    """The generation that the environment asks for now."""
+    """The generation that the environment asks for now.
+
+    Raises:
+      ConfigError: see `parse`.
+    """
     return parse(os.environ.get(VARIABLE))

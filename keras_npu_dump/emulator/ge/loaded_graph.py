@@ -11,17 +11,24 @@ from keras_npu_dump.emulator.tracer.twin import Twin
 class LoadedGraph:
     """One graph in GE.
 
+    Args:
+      name, graph_id, model_id: see the attributes.
+      ge_name: see the attributes. Defaults to `name`.
+
     Attributes:
-      name: of the function.
+      name: of the concrete function, or of the eager operator.
       ge_name: of the graph; the model_name of its dump folder, once sanitised.
-      graph_id, model_id: see `engine.py`.
-      count: executions so far.
+      graph_id: its number among all graphs of the process.
+      model_id: its number among all loaded models; 0 before it is loaded.
+      count: executions so far; the next one's data_index.
       plan: what a dumped execution writes; None where nothing is dumped.
       static: whether all its shapes are known before it runs.
       loop: the loop in it that the device runs, or None.
       own_state: whether it holds kernels that keep state, which would not be the twin's, so
         that the twin must run in every execution or in none.
-      bare: runs in place of the function where nothing is dumped.
+      twin: runs in place of the function where something is dumped; made when it is needed.
+      bare: runs in place of the function where nothing is dumped; None for the function itself.
+      constants: decoded constants, see `values.Values`.
     """
 
     def __init__(self, name: str, graph_id: int, model_id: int, ge_name: str = ""):

@@ -21,12 +21,12 @@ from keras_npu_dump.emulator.tracer.values import Values
 from keras_npu_dump.formats import mapping, names
 from keras_npu_dump.formats.tensor import dump_file, opdebug
 
-_LIMIT = np.float16(65504)
+_LIMIT = np.float16(65504)  # the largest finite number
 _FLOAT16 = 2  # OutputDataType
 
 
 def may_overflow(node: Any) -> bool:
-    """Whether an operator has a float16 output."""
+    """Whether the operator of a NodeDef has a float16 output."""
     return any(dtype == tf_dtypes.DT_HALF for _, dtype in opinfo.outputs(node))
 
 
@@ -40,12 +40,24 @@ def overflows(value: dump_file.TensorValue) -> bool:
 
 def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
                     constants: Dict[Any, Any], session: GeSession, model_id: int) -> int:
-    """Writes two files per operator that overflowed; see `dump_writer.write_execution`."""
+    """Writes two files per operator that overflowed: its data, and the overflow record.
+
+    Args:
+      folder, plan, activation, args, constants, session: see `dump_writer.write_execution`.
+      model_id: of the graph, for the record.
+
+    Returns:
+      How many files were written.
+
+    Raises:
+      OSError: a folder or file cannot be made or written.
+    """
     values = Values(plan, args, constants)
     return _OverflowWriter(folder, plan, values, session, model_id).write(activation)
 
 
 class _OverflowWriter(dump_writer.ExecutionWriter):
+    """Writes what overflowed, and a record beside each."""
 
     def __init__(self, folder: str, plan: Plan, values: Values, session: GeSession, model_id: int):
         super().__init__(folder, plan, values, session)

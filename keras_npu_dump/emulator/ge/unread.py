@@ -10,10 +10,18 @@ from keras_npu_dump.emulator.tracer.flat import Flat, Lookup
 
 
 def of_conditions(root: Flat, loop: Optional[Loop], lookup: Lookup) -> Set[int]:
-    """id(flat) of the conditions that stay where nothing comes out of them, with what is inside.
+    """The conditions of loops that stay where nothing comes out of them.
 
     That of a loop on the device, and those that draw random numbers, which would be others
-    in another place.
+    in another place. A warning tells of the latter.
+
+    Args:
+      root: the graph.
+      loop: the loop in it that the device runs, or None.
+      lookup: from a function's name to its FunctionDef.
+
+    Returns:
+      id(flat) of each, and of the bodies inside it.
     """
     unread: Set[int] = set()
     for flat in root.walk():
@@ -24,12 +32,16 @@ def of_conditions(root: Flat, loop: Optional[Loop], lookup: Lookup) -> Set[int]:
             messages.warning("emulator: the condition of %s draws random numbers and cannot"
                              " be dumped.", flat.node)
         if random or (loop is not None and loop.sunk and loop.node == flat.node):
-            unread.update(id(one) for one in flat.walk())
+            unread.update(id(inner) for inner in flat.walk())
     return unread
 
 
 def report(root: Flat) -> None:
-    """One sentence for each reason, however many operators it concerns."""
+    """Warns of what cannot be read out: a sentence for each reason, however many operators.
+
+    Args:
+      root: the graph.
+    """
     found: Dict[str, List[str]] = {}
     for flat in root.walk():
         for node, why in flat.unread:

@@ -12,7 +12,17 @@ from keras_npu_dump.op_types import graph_parts
 
 
 def describe(root: Flat, call: Any) -> List[Argument]:
-    """One Argument per argument of `root`; names are unique and no node's name."""
+    """What the arguments of a function stand for.
+
+    Args:
+      root: the function's graph.
+      call: its first call, see `watch.Call`.
+
+    Returns:
+      An Argument for each argument of `root`. Their names are unique and no node's name: a
+      variable's is that of the user, an iterator's that of the adapter, any other's that of
+      the argument.
+    """
     taken = {node.name for flat in root.walk() for node in flat.nodes}
     variable_names = call.variable_names()
     variables = call.variables()
@@ -23,14 +33,15 @@ def describe(root: Flat, call: Any) -> List[Argument]:
     for index, (name, dtype) in enumerate(root.args):
         handle = call.args[index]
         if dtype == tf_dtypes.DT_RESOURCE and variables[index]:
-            held = handle._handle_data.shape_and_type[0]  # pylint: disable=protected-access
+            held = handle._handle_data.shape_and_type[0]
             found.append(Argument(
-                "Variable", _unique(variable_names.get(_key(handle), name), taken), held.dtype,
+                "Variable", _unique(variable_names.get(handle._id, name), taken), held.dtype,
                 proto_shape(held.shape)))
         elif name in read_from:
             found.append(Argument("IteratorV2", _unique(call.iterator_name(handle), taken), dtype,
                                   ()))
         elif dtype == tf_dtypes.DT_VARIANT and name not in consumed:
+            # The deleter of an iterator (TensorFlow 2.6): GE has nothing like it.
             found.append(Argument("", name, dtype, ()))
         else:
             symbolic = call.graph.inputs[index] if index < len(call.graph.inputs) else handle
@@ -49,12 +60,12 @@ def _unique(name: str, taken: Set[str]) -> str:
     return unique
 
 
-def _key(handle: Any) -> int:
-    return handle._id  # pylint: disable=protected-access
-
-
 def iterators(root: Flat) -> Set[str]:
-    """Names of arguments from which an iterator operator reads, here or in a body."""
+    """Names of the arguments of a graph from which an iterator operator reads.
+
+    Args:
+      root: the graph; operators in its bodies count, too.
+    """
     found = set()
     for flat in root.walk():
         for node in flat.nodes:
@@ -72,10 +83,17 @@ def iterators(root: Flat) -> Set[str]:
 
 
 def variable_names(graph: Any) -> Dict[int, str]:
-    """Handle identity -> name, of the variables that a traced function uses."""
-    names = {}
+    """The names of the variables that a traced function uses.
+
+    Args:
+      graph: FuncGraph.
+
+    Returns:
+      Identity of a variable's handle (`_id`) -> name, without the `:0`.
+    """
+    names: Dict[int, str] = {}
     for variable in getattr(graph, "variables", ()):
         handle = getattr(variable, "handle", None)
         if handle is not None and hasattr(handle, "_id"):
-            names[_key(handle)] = variable.name.rpartition(":")[0] or variable.name
+            names[handle._id] = variable.name.rpartition(":")[0] or variable.name
     return names

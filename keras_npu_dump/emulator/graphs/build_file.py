@@ -29,6 +29,9 @@ _GLOBAL_KEYS = {"dump_data": "ge.exec.dumpData",
 def wanted(session: Any) -> bool:
     """Whether a Build graph would be written now.
 
+    Args:
+      session: GeSession.
+
     With a dump path it comes always (GE graph_manager.cc); else DUMP_GE_GRAPH,
     DUMP_GRAPH_LEVEL and DUMP_GRAPH_FORMAT decide.
     """
@@ -46,9 +49,9 @@ def write(folder: graph_folder.GraphFolder, session: Any, graph: Any,
     """Writes `ge_proto_..._Build.txt`.
 
     Args:
-      folder: where to.
-      session: options and generation.
-      graph: has `graph_id`.
+      folder: where to, and which number comes next.
+      session: GeSession, for options, device and generation.
+      graph: LoadedGraph.
       make: (whether constants keep their values, attributes of the root) -> the graphs.
         With a dump path the values stay, whatever the level (GE graph_utils.cc), but in
         the oldest generation.
@@ -72,7 +75,14 @@ def write(folder: graph_folder.GraphFolder, session: Any, graph: Any,
 
 def write_function(folder: graph_folder.GraphFolder, session: Any, graph: Any, flat: Flat,
                    call: Any, inferred: shapes.Shapes) -> None:
-    """Writes the Build graph of a function that is about to run for the first time."""
+    """Writes the Build graph of a function that is about to run for the first time.
+
+    Args:
+      folder, session, graph: see `write`.
+      flat: the function's graph.
+      call: the execution that is about to happen, see `watch.Call`.
+      inferred: see `shapes.infer`.
+    """
     def make(with_values: bool, attrs: Dict[str, Any]) -> List[Graph]:
         return graph_text.build(flat, graph.ge_name, arguments.describe(flat, call), inferred,
                                 with_values, attrs, files_of(graph, session))

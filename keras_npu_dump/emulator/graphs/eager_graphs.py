@@ -11,18 +11,28 @@ from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
 
 
 class Input(NamedTuple):
-    """One input of an eager operator: `variable` is a name, or None for a value."""
+    """One input of an eager operator.
+
+    Attributes:
+      variable: the name of the variable behind it, None for a plain value.
+      dtype: of the value, or what the variable holds; number of TensorFlow.
+      shape: of the same; -1 is an unknown dimension, (-2,) an unknown rank.
+    """
 
     variable: Optional[str]
     dtype: int
     shape: Tuple[int, ...]
 
 
-def describe(op: str, inputs: Sequence[Any],
+def describe(inputs: Sequence[Any],
              variable_name: Callable[[Any], Optional[str]]) -> List[Input]:
-    """What the inputs of an eager operator are."""
+    """What the inputs of an eager operator are.
+
+    Args:
+      inputs: eager tensors, or what TensorFlow makes tensors of.
+      variable_name: from a variable's handle to its name, None where it is not known.
+    """
     from tensorflow.python.framework import ops
-    del op
     found = []
     for value in inputs:
         data = getattr(value, "_handle_data", None)
@@ -39,7 +49,18 @@ def describe(op: str, inputs: Sequence[Any],
 
 def variable_graph(name: str, op: str, inputs: Sequence[Input], with_values: bool,
                    attrs: Dict[str, Any]) -> List[Graph]:
-    """Variables and Data into one operator, named as its type, into NetOutput."""
+    """Variables and Data into one operator, named as its type, into NetOutput.
+
+    Args:
+      name: what GE calls the graph.
+      op: operator type.
+      inputs: see `describe`.
+      with_values: without effect: there are no constants.
+      attrs: attributes of the graph.
+
+    Returns:
+      The one graph (adapter npu_resource_op.cpp).
+    """
     del with_values
     ops: List[GraphOp] = []
     edges, descs = [], []
@@ -72,7 +93,17 @@ def variable_graph(name: str, op: str, inputs: Sequence[Input], with_values: boo
 
 def iterator_graph(name: str, iterator: str, with_values: bool,
                    attrs: Dict[str, Any]) -> List[Graph]:
-    """What the adapter hands to GE to fill an iterator's queue."""
+    """What the adapter hands to GE to fill an iterator's queue (adapter make_iterator_op.cpp).
+
+    Args:
+      name: what GE calls the graph.
+      iterator: what the adapter calls the iterator.
+      with_values: without effect: there are no constants.
+      attrs: attributes of the graph.
+
+    Returns:
+      The one graph.
+    """
     del with_values
     queue, resource = "DeviceQueue_" + iterator, "IteratorV2_" + iterator
     ops = [
@@ -92,7 +123,14 @@ def loop_graph(name: str, variables: Sequence[str], constant: bool, with_values:
     """Assigns int64 scalars to the variables that steer a loop on the device.
 
     Args:
+      name: what GE calls the graph.
+      variables: their names.
       constant: whether the values stand in the graph, or come as Data.
+      with_values: without effect: what the constants hold is not known.
+      attrs: attributes of the graph.
+
+    Returns:
+      The one graph (adapter npu_device.cpp).
     """
     del with_values
     desc = describe_tensor(tf_dtypes.DT_INT64, (), "ND")

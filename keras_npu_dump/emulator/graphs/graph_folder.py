@@ -19,7 +19,12 @@ def dump_level(switch: str = "value") -> int:
     """DUMP_GE_GRAPH as GE reads it: 0 nothing, 1 everything, 2 no weights, 3 structure.
 
     Args:
-      switch: "any" for old GE, where any text switches the text form on, even "0".
+      switch: "any" for old GE, where any text switches the text form on, even "0"; see
+        `generation.Generation`.
+
+    Returns:
+      The level; a number of 4 or more is nothing, a negative one counts as 2 (GE
+      graph_utils.cc).
     """
     text = os.environ.get("DUMP_GE_GRAPH")
     if text is None:
@@ -34,7 +39,11 @@ def dump_level(switch: str = "value") -> int:
 
 
 def stage_wanted(stage: str = _STAGE) -> bool:
-    """Whether DUMP_GRAPH_LEVEL lets a graph of this stage through."""
+    """Whether DUMP_GRAPH_LEVEL lets a graph of this stage through (GE graph_utils.cc).
+
+    A number from 1 to 3 lets Build through; anything else is names of stages, or parts of
+    them, separated by "|".
+    """
     text = os.environ.get("DUMP_GRAPH_LEVEL")
     if text is None:
         return True
@@ -44,13 +53,17 @@ def stage_wanted(stage: str = _STAGE) -> bool:
 
 
 def format_wanted(kind: str) -> bool:
-    """Whether DUMP_GRAPH_FORMAT asks for `ge_proto` or `onnx`."""
+    """Whether DUMP_GRAPH_FORMAT asks for `kind`, "ge_proto" or "onnx"; unset asks for both."""
     text = os.environ.get("DUMP_GRAPH_FORMAT") or "ge_proto|onnx"
     return any(kind in item.lower() for item in text.split("|"))
 
 
 class GraphFolder:
-    """The folder of this process's graph files, and their running number."""
+    """The folder of this process's graph files, and their running number.
+
+    Args:
+      form: which generation's rules decide about the folder, see `generation.Generation`.
+    """
 
     def __init__(self, form: str = "pid"):
         self._form = form
@@ -59,7 +72,14 @@ class GraphFolder:
         self._lock = threading.Lock()
 
     def prefix(self, device_id: int) -> str:
-        """The folder, decided at the first call and made if it can be."""
+        """The folder, decided at the first call and made if it can be, with mode 0700.
+
+        Args:
+          device_id: logical device number.
+
+        Returns:
+          Its path; the current folder where it cannot be made.
+        """
         with self._lock:
             if self._prefix is None:
                 self._prefix = _decide(device_id, self._form)
@@ -71,7 +91,7 @@ class GraphFolder:
         return folder or "."
 
     def next_index(self, kind: str) -> int:
-        """The next number of this kind; proto and onnx count apart."""
+        """The next number of `kind`, from 0; "ge_proto" and "onnx" count apart."""
         with self._lock:
             index = self._counters.get(kind, 0)
             self._counters[kind] = index + 1
@@ -79,7 +99,12 @@ class GraphFolder:
 
 
 def _decide(device_id: int, form: str) -> str:
-    """The folder by GE's precedence; `form` is generation.Generation.folder."""
+    """The folder by GE's precedence (GE graph_utils.cc); "" is the current one.
+
+    Args:
+      device_id: logical device number.
+      form: generation.Generation.folder.
+    """
     pid = os.getpid()
     if form == "cwd":
         return ""
@@ -96,6 +121,6 @@ def _decide(device_id: int, form: str) -> str:
         try:
             make_private(work)
         except OSError:
-            pass
+            pass  # `prefix` finds out, and takes the current folder
         return os.path.realpath(work)
     return ""

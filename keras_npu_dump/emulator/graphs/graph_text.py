@@ -28,8 +28,8 @@ class Argument:
     Attributes:
       kind: "Data", "Variable", "IteratorV2" or "" (nothing: a handle that only deletes).
       name: of the operator.
-      dtype: DataType number of TensorFlow of what it holds.
-      shape: of what it holds.
+      dtype: of what it holds, number of TensorFlow.
+      shape: of what it holds; -1 is an unknown dimension, (-2,) an unknown rank.
     """
 
     def __init__(self, kind: str, name: str, dtype: int, shape: Tuple[int, ...]):
@@ -42,7 +42,7 @@ class Argument:
 def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
           with_values: bool, attrs: Optional[Dict[str, Any]] = None,
           files: Optional[Dict[int, Dict[str, Any]]] = None) -> List[Graph]:
-    """The graphs of one Build file, the root first, then every body.
+    """The graphs of a Build file.
 
     Args:
       root: the graph.
@@ -52,6 +52,10 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
       with_values: whether constants keep their values.
       attrs: attributes of the root graph.
       files: id of a flat graph -> attributes that tell its dump files, see `plan.files_of`.
+
+    Returns:
+      The root first, then every body, named after the node that holds it and numbered, so
+      that no two have the same name.
     """
     names = {id(root): name}
     for number, flat in enumerate(root.walk()):
@@ -68,6 +72,7 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
 
 
 class _Maker:
+    """Makes the graph of a Flat; `arguments` are those of the root, None for a body."""
 
     def __init__(self, flat: Flat, arguments: Optional[Sequence[Argument]], shapes: Shapes,
                  with_values: bool, names: Dict[int, str]):
@@ -80,6 +85,7 @@ class _Maker:
         self._joined: Dict[str, List[str]] = {}
 
     def graph(self) -> Graph:
+        """The graph, connected."""
         ops = [self._argument(index, item) for index, item in enumerate(self._arguments)
                if item.kind]
         for (name, _), item in zip(self._flat.args, self._arguments):
@@ -119,16 +125,17 @@ class _Maker:
     def _op(self, node: Any) -> GraphOp:
         data, _ = flat_lib.split_control(node.input)
         shape = self._shape(data[0]) if data else UNKNOWN_RANK
-        given, made = tf_layouts.of(node, -2 if shape == UNKNOWN_RANK else len(shape))
+        given, made = tf_layouts.of(node, None if shape == UNKNOWN_RANK else len(shape))
         inputs = [self._edges.get(tensor, tensor) for tensor in data]
         inputs += ["%s:-1" % name for name in self._controls(node)]
-        input_descs = [describe_tensor(self._dtype(tensor, dtype), self._shape(tensor),
-                             tf_layouts.pick(given, index))
-                       for index, (tensor, dtype) in enumerate(
-                           zip(data, opinfo.input_dtypes(node)))]
-        output_descs = [describe_tensor(dtype, self._shape(tensor), tf_layouts.pick(made, index),
-                              node.name, index)
-                        for index, (tensor, dtype) in enumerate(opinfo.outputs(node))]
+        input_descs = [
+            describe_tensor(self._dtype(tensor, dtype), self._shape(tensor),
+                            tf_layouts.pick(given, index))
+            for index, (tensor, dtype) in enumerate(zip(data, opinfo.input_dtypes(node)))]
+        output_descs = [
+            describe_tensor(dtype, self._shape(tensor), tf_layouts.pick(made, index), node.name,
+                            index)
+            for index, (tensor, dtype) in enumerate(opinfo.outputs(node))]
         bodies = [self._names[id(self._flat.bodies[(node.name, role)])]
                   for role in flat_lib.roles(node)
                   if (node.name, role) in self._flat.bodies]
@@ -191,8 +198,16 @@ class _Maker:
         return None if index is None else self._arguments[index]
 
 
-def describe_tensor(dtype: int, shape: Tuple[int, ...], layout: str, origin: Optional[str] = None,
-          index: Optional[int] = None) -> Desc:
-    """The description of a tensor whose layout is that of TensorFlow."""
+def describe_tensor(dtype: int, shape: Tuple[int, ...], layout: str,
+                    origin: Optional[str] = None, index: Optional[int] = None) -> Desc:
+    """The description of a tensor that has TensorFlow's layout.
+
+    Args:
+      dtype: number of TensorFlow.
+      shape: -1 is an unknown dimension, (-2,) an unknown rank (GE ge_ir.proto).
+      layout: as "NHWC" or "ND".
+      origin: for an output, the operator's name in TensorFlow.
+      index: for an output, which one it is there.
+    """
     return Desc(dtype_name(dtype), shape, layout, origin_format=layout, origin_shape=shape,
                 origin_name=origin, origin_index=index)

@@ -16,13 +16,17 @@ _LEFT_OUT = frozenset((
 
 
 def convert(node: Any, with_values: bool) -> Dict[str, Any]:
-    """The attributes of a NodeDef.
+    """The attributes of a TensorFlow node, as attributes of a GE operator.
 
     Args:
       node: NodeDef.
       with_values: whether tensors (the value of a Const) are kept.
+
+    Returns:
+      Values by name, in the classes of `formats.graph.ge_graph`; without those that only
+      TensorFlow's own passes read, and without tensors of strings.
     """
-    attrs = {}
+    attrs: Dict[str, Any] = {}
     for key, value in node.attr.items():
         if key in _LEFT_OUT or (value.WhichOneof("value") == "tensor" and not with_values):
             continue

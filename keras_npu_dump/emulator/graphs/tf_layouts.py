@@ -27,17 +27,21 @@ _KNOWN: Dict[str, Tuple[List[str], List[str]]] = {
 
 
 def of(node: Any, rank: Optional[int] = None) -> Tuple[List[str], List[str]]:
-    """(layouts of inputs, layouts of outputs); what lies beyond a list is ND.
+    """The layouts of an operator's tensors; what lies beyond a list is ND.
 
     Args:
       node: NodeDef.
-      rank: of the data tensor, where the operator takes several (BiasAdd).
+      rank: of the data tensor, where the operator takes several (BiasAdd);
+        None where it is not known.
+
+    Returns:
+      (layouts of inputs, layouts of outputs), as "NHWC", "HWCN", "ND".
     """
     known = _KNOWN.get(node.op)
     if known is None:
         return [], []
     data = node.attr["data_format"].s.decode("ascii") or "NHWC"
-    if rank is not None and rank not in (-2, len(data)):
+    if rank is not None and rank != len(data):
         data = "ND"
     weights = "DHWCN" if len(data) == 5 else "HWCN"
     names = {_D: data, _F: weights, _N: "ND"}
@@ -45,5 +49,5 @@ def of(node: Any, rank: Optional[int] = None) -> Tuple[List[str], List[str]]:
 
 
 def pick(layouts: List[str], index: int) -> str:
-    """The layout of one slot."""
+    """The layout of the input or output `index`, from what `of` gave."""
     return layouts[index] if index < len(layouts) else "ND"

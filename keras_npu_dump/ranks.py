@@ -26,7 +26,8 @@ class Cluster(NamedTuple):
       size_given: whether the environment says so.
       device: logical number of the device that `npu_device.open()` without an argument opens.
       problems: what npu_device or HCCL will refuse, as sentences.
-      nonsense: those that no job can mean; they are among `problems`, too.
+      nonsense: those that are wrong in any job, such as a number that cannot be read; they are
+        among `problems`, too.
     """
 
     rank: Optional[int]
@@ -38,7 +39,7 @@ class Cluster(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """One thing that `npu_device.open()` refuses in the description of a job.
+    """What `npu_device.open()` refuses in the description of a job.
 
     Attributes:
       error: the class of what it raises.
@@ -87,11 +88,11 @@ def as_npu_device(environment: Mapping[str, str]) -> Tuple[int, int]:
       environment: variables by name.
 
     Returns:
-      (number of workers, rank of this one). Of several workers the rank is RANK_ID, or 0
+      (number of workers, rank of this process). Of several workers the rank is RANK_ID, or 0
       without it: npu_device asks HCCL (`hccl.manage.api.get_rank_id`), which is not here.
 
     Raises:
-      ValueError: both RANK_SIZE and CM_WORKER_SIZE are set, or a number is none.
+      ValueError: both RANK_SIZE and CM_WORKER_SIZE are set, or a number cannot be read.
       RuntimeError: a job of several is not described.
     """
     _raise_first(_refused_sizes(environment))
@@ -159,7 +160,7 @@ def refuse_nonsense(cluster: Cluster) -> None:
       cluster: see `read`.
 
     Raises:
-      ConfigError: for a number that is none, and for a rank that the job has not.
+      ConfigError: a number cannot be read, or the job has no such rank.
     """
     if cluster.nonsense:
         raise ConfigError("the environment describes no job: %s." % "; ".join(cluster.nonsense))
@@ -195,7 +196,7 @@ def is_chosen(chosen: Optional[AbstractSet[int]], cluster: Cluster) -> Tuple[boo
       Whether this one dumps, and sentences for the user.
 
     Raises:
-      ConfigError: if no rank of the job is chosen, or this one's number is not known.
+      ConfigError: if no rank of the job is chosen, or the rank of this process is not known.
     """
     if chosen is None:
         return True, ()

@@ -38,12 +38,19 @@ def is_iterator(op_type: str) -> bool:
     """Whether an operator makes, fills or reads an iterator, of whatever version.
 
     Wider than the sets above: any type with Iterator or GetNext in its name.
+
+    Args:
+      op_type: name of the type.
     """
     return bool(_ITERATOR.search(op_type))
 
 
 def is_get_next(op_type: str) -> bool:
-    """Whether one of TensorFlow's operators takes the next batch from an iterator."""
+    """Whether an operator of TensorFlow takes the next batch from an iterator.
+
+    Args:
+      op_type: name of the type.
+    """
     return op_type.startswith("IteratorGetNext")
 
 
@@ -64,18 +71,25 @@ ANSWERED_BY_ADAPTER_TYPES = frozenset(("VarIsInitializedOp", "DestroyResourceOp"
 
 
 def changes_handle(op_type: str) -> bool:
-    """Whether one of TensorFlow's operators changes the variables behind its handles.
+    """Whether an operator of TensorFlow changes the variables behind its handles.
 
     Narrower than `training.is_update`, which also knows the names of GE: here each resource
     that the operator takes is a variable that it changes (TensorFlow's operator registry).
+
+    Args:
+      op_type: name of the type.
     """
     return op_type in ASSIGN_VARIABLE_TYPES or op_type.startswith(
         ("ResourceApply", "ResourceSparseApply", "ResourceScatter"))
 
 
 def is_on_variable(op_type: str) -> bool:
-    """Whether one of TensorFlow's operators works on a variable: when it is eager, the adapter
-    makes a graph of it alone (adapter npu_resource_op.cpp)."""
+    """Whether an operator of TensorFlow works on a variable: when it is eager, the adapter
+    makes a graph of it alone (adapter npu_resource_op.cpp).
+
+    Args:
+      op_type: name of the type.
+    """
     return (op_type.startswith("Resource") or op_type in ASSIGN_VARIABLE_TYPES
             or op_type in ("ReadVariableOp", "VariableShape"))
 
@@ -117,6 +131,9 @@ def may_hold_subgraphs(op_type: str) -> bool:
 
     Wider than SUBGRAPH_TYPES: what is in a sub-graph of `SymbolicGradient`, say, runs with its
     caller, although its inputs are not the caller's.
+
+    Args:
+      op_type: name of the type.
     """
     return bool(_MAY_HOLD_SUBGRAPHS.search(op_type))
 
@@ -142,8 +159,9 @@ QUIET_TYPES = (
         "OptionalFromValue", "OptionalGetValue", "QueueData", "QueueDequeue", "QueueEnqueue",
         "Stack", "StackPush", "StackPop", "StackClose", "Send", "Recv", "MemcpyAddrAsync",
         "FlowCtrl", "Assert", "Print", "Abort")))
-"""Operators of a graph that owe no dump file: inputs, constants, control flow, queues, stacks
-(the vendor's dump_data_collect.md, GE dump_properties.cc). A file of one is no fault."""
+"""Operators of a graph that need not leave a dump file: inputs, constants, control flow, queues,
+stacks (the vendor's dump_data_collect.md, GE dump_properties.cc). Where such a file exists, that
+is no fault."""
 
 EMULATOR_SKIPS = (
     WHILE_TYPES | IF_TYPES | CASE_TYPES | V1_CONTROL_TYPES | frozenset((

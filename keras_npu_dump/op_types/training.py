@@ -36,24 +36,38 @@ def is_optimizer(op_type: str) -> bool:
 
     Fused ones of GE, such as AdamApplyOne and LambNextMV, as a rule only calculate it, and an
     assignment follows: `is_update` does not know them.
+
+    Args:
+      op_type: name of the type.
     """
     return bool(_OPTIMIZER_TYPE.match(op_type))
 
 
 def is_assign(op_type: str) -> bool:
-    """Whether an operator does nothing but assign, add or subtract, in a variable."""
+    """Whether an operator does nothing but assign, add or subtract, in a variable.
+
+    Args:
+      op_type: name of the type.
+    """
     return bool(_ASSIGN_TYPE.match(op_type))
 
 
 def is_update(op_type: str) -> bool:
     """Whether an operator changes a variable, its first input; output 0, if any, is the new
     value. Of TensorFlow (ResourceApplyAdam, AssignSubVariableOp) and of GE (ApplyAdamD, Assign).
+
+    Args:
+      op_type: name of the type.
     """
     return bool(_UPDATE_TYPE.match(op_type))
 
 
 def is_fill(op_type: str) -> bool:
-    """Whether an operator may be part of an initializer, and so shows no forward pass."""
+    """Whether an operator may be part of an initializer, and so shows no forward pass.
+
+    Args:
+      op_type: name of the type.
+    """
     return bool(_FILL_TYPE.match(op_type))
 
 
@@ -61,19 +75,27 @@ def is_fill(op_type: str) -> bool:
 
 COLLECTIVE_PREFIX = "Hcom"
 """How the types of all collectives begin, as HcomAllReduce and HcomReduceScatter. Every rank
-gets what one of them gave: bad outputs from good inputs come from another rank."""
+gets what any of them gave: bad outputs from good inputs come from another rank."""
 
 SAME_TO_ALL_PREFIXES = ("HcomAllReduce", "HcomBroadcast", "HcomAllGather")
 """How the types of those begin that give the same values to every rank."""
 
 
 def is_collective(op_type: str) -> bool:
-    """Whether an operator exchanges values with other ranks."""
+    """Whether an operator exchanges values with other ranks.
+
+    Args:
+      op_type: name of the type.
+    """
     return op_type.startswith(COLLECTIVE_PREFIX)
 
 
 def gives_all_the_same(op_type: str) -> bool:
-    """Whether a collective gives the same values to every rank."""
+    """Whether a collective gives the same values to every rank.
+
+    Args:
+      op_type: name of the type.
+    """
     return op_type.startswith(SAME_TO_ALL_PREFIXES)
 
 

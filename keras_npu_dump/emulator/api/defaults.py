@@ -2,7 +2,7 @@
 
 As the adapter (npu_device.py): a tf.function that is called while another one is being
 entered is inlined by calling its Python function, and XLA is dropped. Beyond it, so that
-one run with dump and one without are equal bit for bit: Grappler's meta optimizer is
+runs with and without dump are equal bit for bit: Grappler's meta optimizer is
 off, for dumped tensors would keep it from rewriting what it rewrites otherwise. Keras 3
 gets back the function names of Keras 2, which tell training from evaluation.
 """

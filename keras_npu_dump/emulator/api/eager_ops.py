@@ -1,11 +1,11 @@
-"""The one-operator graphs around training: variables and iterators.
+"""The small graphs around training: each is a single operator on variables or an iterator.
 
 An eager operator on a variable of the device becomes a graph of its own, loaded, run and
 removed each time: one graph id per operator and variable, one model id per run, and a
 counter that never leaves 0 (adapter npu_resource_op.cpp, npu_concrete_graph.cpp). Making
 an iterator runs a `dp_init_<iterator>` graph (make_iterator_op.cpp).
 
-All eager operators pass one C function in both versions of TensorFlow; it is watched here.
+In TensorFlow 2.6 and 2.21 all eager operators pass the same C function; it is watched here.
 """
 from __future__ import annotations
 
@@ -77,7 +77,11 @@ def _kind(op: str) -> str:
 
 
 def variable_name(handle: Any) -> Optional[str]:
-    """The name a variable's handle was made with; None where it is not known."""
+    """The name a variable's handle was made with; None where it is not known.
+
+    Args:
+      handle: eager tensor.
+    """
     return _variable_names.get(getattr(handle, "_id", -1))
 
 

@@ -51,12 +51,12 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":
       device_id: logical device number. Defaults to ASCEND_DEVICE_ID, or 0.
 
     Returns:
-      The handle; the same one for a second call with the same id.
+      The handle; a second call with the same id returns the same handle.
 
     Raises:
       RuntimeError: another device is open, or the cluster is not described.
       ValueError: both RANK_SIZE and CM_WORKER_SIZE are set, or a number in the environment
-        is none.
+        cannot be read.
     """
     if device_id is None:
         device_id = int(os.environ.get("ASCEND_DEVICE_ID", "0"))
@@ -147,7 +147,7 @@ class NpuDeviceHandle:
     Args:
       device_id: logical device number.
       workers_num: processes of the job.
-      worker_id: rank of this one.
+      worker_id: rank of this process.
     """
 
     def __init__(self, device_id: int, workers_num: int, worker_id: int):
@@ -161,7 +161,7 @@ class NpuDeviceHandle:
         return self._device_name
 
     def is_cluster_worker(self) -> bool:
-        """Whether this is one of several workers."""
+        """Whether there are several workers, and this process has a rank among them."""
         return self.workers_num > 1 and 0 <= self.worker_id < self.workers_num
 
     @contextlib.contextmanager

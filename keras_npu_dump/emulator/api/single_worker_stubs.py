@@ -54,6 +54,9 @@ def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int =
               group: str = "hccl_world_group") -> None:
     """Nothing: there is nobody to send to.
 
+    Args:
+      values: tensors; the rest is without effect, too.
+
     Raises:
       NotImplementedError: there are several workers.
     """
@@ -115,6 +118,9 @@ def grouping_gradients_apply(apply_func: Callable[..., Any], grads_and_vars: Any
 def grouping_broadcast(variables: Any) -> None:
     """Nothing: there is nobody to send to.
 
+    Args:
+      variables: without effect.
+
     Raises:
       NotImplementedError: there are several workers.
     """
@@ -140,7 +146,7 @@ def _broadcast_callback() -> type:
     base: Any = tf.keras.callbacks.Callback
 
     class NPUBroadcastGlobalVariablesCallback(base):  # type: ignore[misc]
-        """Sends the variables of one worker to all: nothing to do for one.
+        """Sends the variables of a worker to all others: there are none.
 
         The adapter's own does nothing either: its hook is nested in `__init__` by mistake
         (adapter npu_callbacks.py).
@@ -160,6 +166,9 @@ def _broadcast_callback() -> type:
 def callback_class(name: str) -> type:
     """`npu_device.distribute.npu_callbacks.NAME`, made when it is asked for.
 
+    Args:
+      name: of the class.
+
     Raises:
       AttributeError: the emulator does not have it.
     """
@@ -172,6 +181,9 @@ def callback_class(name: str) -> type:
 def optimizer_class(name: str) -> type:
     """`npu_device.train.optimizer.NAME`, made when it is asked for.
 
+    Args:
+      name: of the class.
+
     Raises:
       AttributeError: the emulator does not have it.
     """
@@ -182,7 +194,11 @@ def optimizer_class(name: str) -> type:
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """A `__getattr__` for the module of that name, which says what is not emulated."""
+    """A `__getattr__` for the module of that name, which says what is not emulated.
+
+    Args:
+      module: its full name.
+    """
     def getattribute(name: str) -> Any:
         raise AttributeError("%s.%s: the emulator does not have it." % (module, name))
     return getattribute

@@ -1,4 +1,4 @@
-"""Sees every execution of a concrete function, at the one call that runs it.
+"""Sees every execution of a concrete function, at the call through which it runs.
 
 TensorFlow 2.6 runs functions through `_EagerDefinedFunction.call`, newer versions
 through `AtomicFunction.call_flat`. Both are also called while an outer function is
@@ -20,7 +20,7 @@ _INSTALLED: List[bool] = []
 
 
 class Call:
-    """One execution that is about to happen.
+    """An execution that is about to happen.
 
     Attributes:
       function: TensorFlow's object for the concrete function.
@@ -29,7 +29,7 @@ class Call:
       context: TensorFlow's eager context.
       plain: runs the function itself and returns its outputs as a list.
       execute: (name, number of outputs, further arguments) -> outputs of another function,
-        called with this one's arguments and the further ones.
+        called with the arguments of this call and the further arguments.
     """
 
     def __init__(self, function: Any, context: Any, args: Sequence[Any],
@@ -58,7 +58,7 @@ class Call:
         return self.function.graph
 
     def lookup(self, name: str) -> Any:
-        """The FunctionDef of a function that is named in this one.
+        """The FunctionDef of another function, which is named in this function.
 
         Args:
           name: of the function.
@@ -75,7 +75,11 @@ class Call:
         return names
 
     def iterator_name(self, handle: Any) -> str:
-        """What the adapter calls the iterator behind a handle."""
+        """What the adapter calls the iterator behind a handle.
+
+        Args:
+          handle: eager tensor.
+        """
         return eager_ops.iterator_name(handle)
 
     def variables(self) -> List[int]:
@@ -90,8 +94,14 @@ def _text(name: Any) -> str:
 
 @contextlib.contextmanager
 def _under_name(function: Any, name: str) -> Iterator[None]:
-    """Errors of another function, run in place of this one, speak of this one: users know it,
-    and TensorFlow finds the line of an operator by it."""
+    """Around a function that runs in place of `function`: its errors get that function's name.
+
+    Users know that name, and TensorFlow finds the line of an operator by it.
+
+    Args:
+      function: TensorFlow's object for the function that was called.
+      name: of the function that runs.
+    """
     try:
         yield
     except Exception as error:

@@ -1,6 +1,6 @@
 """Loops that the device runs: how a call of them counts (adapter npu_concrete_graph.cpp).
 
-A graph that returns nothing and in which all leads to one While that consumes an
+A graph that returns nothing and in which all leads to a single While that consumes an
 iterator is sunk: the device runs the body `loop size` times per call, and every round is
 an execution of its own, `data_index = call * loop size + round`. With shapes that are not
 known the host runs it as often, and it counts the same. A While beside other work
@@ -135,7 +135,7 @@ class SizeGraphs:
 
 
 class _LoopWriter(dump_writer.ExecutionWriter):
-    """Changes the folder with every round of the loop; rounds without one are not written."""
+    """Changes the folder with each round of the loop; rounds without a folder are not written."""
 
     def __init__(self, folders: Dict[int, str], loop: Loop, plan: Plan, values: Values,
                  session: GeSession):

@@ -1,4 +1,4 @@
-"""Writes the files of one execution: one per operator and round, times rising."""
+"""Writes the files of an execution: a file per operator and round, with rising time stamps."""
 from __future__ import annotations
 
 import itertools
@@ -93,7 +93,7 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
 
 
 class ExecutionWriter:
-    """Walks one execution; see `write_execution`.
+    """Walks through an execution; see `write_execution`.
 
     Args:
       folder: where its files go.
@@ -147,11 +147,21 @@ class ExecutionWriter:
         self._files += 1
 
     def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
-        """File entries of the inputs of an operator in one run, as far as the plan has them."""
+        """File entries of the inputs of an operator in one run, as far as the plan has them.
+
+        Args:
+          op: the operator.
+          activation: the run of its graph or body.
+        """
         return [self._value(source, activation) for source in op.inputs]
 
     def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
-        """File entries of the outputs of an operator in one run, as far as the plan has them."""
+        """File entries of the outputs of an operator in one run, as far as the plan has them.
+
+        Args:
+          op: the operator.
+          activation: the run of its graph or body.
+        """
         return [self._value(source, activation, (op.node.name, index))
                 for index, source in enumerate(op.outputs)]
 
@@ -164,7 +174,8 @@ class ExecutionWriter:
 
 
 def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
-    """An entry for what has no bytes (handles, strings, lists): it keeps positions true.
+    """An entry for what has no bytes (handles, strings, lists), so that the entries behind it
+    keep their positions.
 
     Args:
       dtype: number of TensorFlow.

@@ -1,6 +1,6 @@
 """What GE would do: graphs, their numbers, their counters, and when they are dumped.
 
-One concrete function is one graph, known by its name (adapter npu_device.cpp). Graph ids
+Each concrete function is a graph, known by its name (adapter npu_device.cpp). Graph ids
 count from 0 over the process, model ids from 1 over loaded models, and every loaded
 graph has a counter from 0 that rises with each execution, dumped or not: it is the
 data_index (GE davinci_model.cc, runtime dump_task.cpp).
@@ -150,7 +150,7 @@ class Engine:
 
     @contextlib.contextmanager
     def survives(self, failure: str) -> Iterator[None]:
-        """Around what the emulator writes: what fails is said and does not end the training.
+        """Around what the emulator writes: a failure is a message and does not end the training.
 
         Args:
           failure: begins the message.
@@ -214,11 +214,15 @@ class Engine:
         return graph
 
     def ran_once(self, graph: LoadedGraph) -> None:
-        """Notes one run of a graph that is loaded, run and removed."""
+        """Notes a run of a graph that is loaded, run and removed.
+
+        Args:
+          graph: with the number of the model that was loaded for it.
+        """
         self.small.append((graph.ge_name, graph.graph_id, graph.model_id))
 
     def next_model_id(self) -> int:
-        """The number of one more loaded model."""
+        """A new number, for a model that is being loaded."""
         return next(self._model_ids)
 
     def _load(self, call: Any) -> LoadedGraph:

@@ -1,4 +1,4 @@
-"""What GE keeps for the life of one session: options, dump folder, a fault to report.
+"""What GE keeps for the life of a session: options, dump folder, a fault to report.
 
 Options are those of the moment of `open()`; the time folder is named then and made
 only when something is dumped. A bad option does not disturb `open()`: GE checks it
@@ -140,5 +140,8 @@ class GeSession:
         """Whether execution `data_index` of any graph is dumped, or watched for overflow.
 
         Each graph counts its executions for itself, so this asks for no graph.
+
+        Args:
+          data_index: of the execution.
         """
         return self.debug or (self.dump and data_index in self.steps)

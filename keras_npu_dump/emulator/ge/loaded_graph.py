@@ -1,4 +1,4 @@
-"""One graph as GE keeps it while it is loaded."""
+"""A graph as GE keeps it while it is loaded."""
 from __future__ import annotations
 
 from typing import Any, Dict, Optional
@@ -9,7 +9,7 @@ from keras_npu_dump.emulator.tracer.twin import Twin
 
 
 class LoadedGraph:
-    """One graph in GE.
+    """A graph that GE has loaded.
 
     Args:
       name, graph_id, model_id: see the attributes.
@@ -20,7 +20,7 @@ class LoadedGraph:
       ge_name: of the graph; the model_name of its dump folder, once sanitised.
       graph_id: its number among all graphs of the process.
       model_id: its number among all loaded models; 0 before it is loaded.
-      count: executions so far; the next one's data_index.
+      count: executions so far, which is the data_index of the next.
       plan: what a dumped execution writes; None where nothing is dumped.
       static: whether all its shapes are known before it runs.
       loop: the loop in it that the device runs, or None.

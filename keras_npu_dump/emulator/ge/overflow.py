@@ -26,12 +26,20 @@ _FLOAT16 = 2  # OutputDataType
 
 
 def may_overflow(node: Any) -> bool:
-    """Whether the operator of a NodeDef has a float16 output."""
+    """Whether the operator of a NodeDef has a float16 output.
+
+    Args:
+      node: NodeDef.
+    """
     return any(dtype == tf_dtypes.DT_HALF for _, dtype in opinfo.outputs(node))
 
 
 def overflows(value: dump_file.TensorValue) -> bool:
-    """Whether a float16 entry holds infinity, NaN or the largest finite number."""
+    """Whether a float16 entry holds infinity, NaN or the largest finite number.
+
+    Args:
+      value: entry of a dump file.
+    """
     if value.data_type != _FLOAT16 or not isinstance(value.data, np.ndarray):
         return False
     # NaN compares false with everything.

@@ -1,4 +1,4 @@
-"""What nothing can be read out of, and the sentences that say so."""
+"""The parts of a graph whose values cannot be read out, and the warnings about them."""
 from __future__ import annotations
 
 from typing import Dict, List, Optional, Set

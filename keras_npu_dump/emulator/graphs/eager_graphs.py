@@ -1,4 +1,4 @@
-"""The Build graphs of one-operator graphs."""
+"""The Build graphs of what runs eagerly: graphs of a single operator, and of loop sizes."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -11,7 +11,7 @@ from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
 
 
 class Input(NamedTuple):
-    """One input of an eager operator.
+    """An input of an eager operator.
 
     Attributes:
       variable: the name of the variable behind it, None for a plain value.
@@ -49,7 +49,7 @@ def describe(inputs: Sequence[Any],
 
 def variable_graph(name: str, op: str, inputs: Sequence[Input], with_values: bool,
                    attrs: Dict[str, Any]) -> List[Graph]:
-    """Variables and Data into one operator, named as its type, into NetOutput.
+    """Variables and Data lead into a single operator, named as its type, and on to NetOutput.
 
     Args:
       name: what GE calls the graph.
@@ -59,7 +59,7 @@ def variable_graph(name: str, op: str, inputs: Sequence[Input], with_values: boo
       attrs: attributes of the graph.
 
     Returns:
-      The one graph (adapter npu_resource_op.cpp).
+      A list with the graph (adapter npu_resource_op.cpp).
     """
     del with_values
     ops: List[GraphOp] = []
@@ -102,7 +102,7 @@ def iterator_graph(name: str, iterator: str, with_values: bool,
       attrs: attributes of the graph.
 
     Returns:
-      The one graph.
+      A list with the graph.
     """
     del with_values
     queue, resource = "DeviceQueue_" + iterator, "IteratorV2_" + iterator
@@ -130,7 +130,7 @@ def loop_graph(name: str, variables: Sequence[str], constant: bool, with_values:
       attrs: attributes of the graph.
 
     Returns:
-      The one graph (adapter npu_device.cpp).
+      A list with the graph (adapter npu_device.cpp).
     """
     del with_values
     desc = describe_tensor(tf_dtypes.DT_INT64, (), "ND")

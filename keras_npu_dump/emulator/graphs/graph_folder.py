@@ -43,6 +43,9 @@ def stage_wanted(stage: str = _STAGE) -> bool:
 
     A number from 1 to 3 lets Build through; anything else is names of stages, or parts of
     them, separated by "|".
+
+    Args:
+      stage: name of a stage of GE. Defaults to "Build".
     """
     text = os.environ.get("DUMP_GRAPH_LEVEL")
     if text is None:
@@ -53,7 +56,11 @@ def stage_wanted(stage: str = _STAGE) -> bool:
 
 
 def format_wanted(kind: str) -> bool:
-    """Whether DUMP_GRAPH_FORMAT asks for `kind`, "ge_proto" or "onnx"; unset asks for both."""
+    """Whether DUMP_GRAPH_FORMAT asks for `kind`, "ge_proto" or "onnx"; unset asks for both.
+
+    Args:
+      kind: "ge_proto" or "onnx".
+    """
     text = os.environ.get("DUMP_GRAPH_FORMAT") or "ge_proto|onnx"
     return any(kind in item.lower() for item in text.split("|"))
 
@@ -91,7 +98,11 @@ class GraphFolder:
         return folder or "."
 
     def next_index(self, kind: str) -> int:
-        """The next number of `kind`, from 0; "ge_proto" and "onnx" count apart."""
+        """The next number of `kind`, from 0; "ge_proto" and "onnx" count apart.
+
+        Args:
+          kind: "ge_proto" or "onnx".
+        """
         with self._lock:
             index = self._counters.get(kind, 0)
             self._counters[kind] = index + 1

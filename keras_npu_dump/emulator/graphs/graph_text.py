@@ -23,7 +23,7 @@ _MAX_JOIN = 64
 
 
 class Argument:
-    """What stands for one argument of the function.
+    """What a Build graph has in place of an argument of the function.
 
     Attributes:
       kind: "Data", "Variable", "IteratorV2" or "" (nothing: a handle that only deletes).
@@ -47,7 +47,7 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
     Args:
       root: the graph.
       name: what GE calls it.
-      arguments: one per argument of `root`.
+      arguments: an Argument for each argument of `root`.
       shapes: see `shapes.infer`.
       with_values: whether constants keep their values.
       attrs: attributes of the root graph.
@@ -207,7 +207,7 @@ def describe_tensor(dtype: int, shape: Tuple[int, ...], layout: str,
       shape: -1 is an unknown dimension, (-2,) an unknown rank (GE ge_ir.proto).
       layout: as "NHWC" or "ND".
       origin: for an output, the operator's name in TensorFlow.
-      index: for an output, which one it is there.
+      index: for an output, its position among the outputs of that operator.
     """
     return Desc(dtype_name(dtype), shape, layout, origin_format=layout, origin_shape=shape,
                 origin_name=origin, origin_index=index)

@@ -49,5 +49,10 @@ def of(node: Any, rank: Optional[int] = None) -> Tuple[List[str], List[str]]:
 
 
 def pick(layouts: List[str], index: int) -> str:
-    """The layout of the input or output `index`, from what `of` gave."""
+    """The layout of the input or output `index`, from what `of` gave.
+
+    Args:
+      layouts: of all inputs, or of all outputs, from `of`.
+      index: of the input or output.
+    """
     return layouts[index] if index < len(layouts) else "ND"

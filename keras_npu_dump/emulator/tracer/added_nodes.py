@@ -116,7 +116,7 @@ def add_reads(definition: Any, reads: Sequence[Read]) -> None:
 
 
 class Gate:
-    """Lets tensors out of a function, or an empty one in their place.
+    """Lets tensors out of a function, or empty tensors in their place.
 
     Made of Switch and Merge, which is what TensorFlow's own branches become before they
     run: a tensor on the path not taken is dropped at once.
@@ -133,7 +133,7 @@ class Gate:
         arg.name, arg.type = "keras_npu_dump_on", tf_dtypes.DT_BOOL
 
     def through(self, tensor: str, dtype: int) -> str:
-        """The tensor where the argument is true, else an empty one.
+        """The tensor where the argument is true, else an empty tensor.
 
         Args:
           tensor: what is let out.

@@ -1,4 +1,4 @@
-"""A function as one flat graph: nested calls inlined, loop and branch bodies beside it.
+"""A function as a flat graph: nested calls inlined, loop and branch bodies beside it.
 
 Works on `FunctionDef` protos, so it needs no second trace and reaches whatever
 TensorFlow can execute. A tensor is named as inside a FunctionDef: `node:output:index`,
@@ -122,7 +122,11 @@ def body_function(node: Any, role: str) -> Any:
 
 
 def named_functions(node: Any) -> List[str]:
-    """The functions that a NodeDef names, in its attributes or (calls of old) as its operator."""
+    """The functions that a NodeDef names, in its attributes or (calls of old) as its operator.
+
+    Args:
+      node: NodeDef.
+    """
     called = [node.op] if opinfo.op_def(node) is None else []
     return called + [function.name for value in node.attr.values()
                      for function in [value.func, *value.list.func] if function.name]
@@ -165,11 +169,19 @@ def _with_named(nodes: Iterable[Any], lookup: Lookup) -> Iterator[Any]:
 
 
 def split_control(inputs: Any) -> Tuple[List[str], List[str]]:
-    """(data inputs, names of the nodes behind control inputs) of a node's inputs."""
+    """(data inputs, names of the nodes behind control inputs) of a node's inputs.
+
+    Args:
+      inputs: of a NodeDef.
+    """
     data = [name for name in inputs if not name.startswith("^")]
     return data, [name[1:] for name in inputs if name.startswith("^")]
 
 
 def node_of(tensor: str) -> str:
-    """The node (or argument) behind a tensor or control input."""
+    """The node (or argument) behind a tensor or control input.
+
+    Args:
+      tensor: `node:output:index`, the name of an argument, or `^node`.
+    """
     return tensor.lstrip("^").split(":", 1)[0]

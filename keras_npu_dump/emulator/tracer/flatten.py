@@ -63,7 +63,7 @@ class _Ends(NamedTuple):
 
 
 class _Flattener:
-    """Makes the graphs of one dump; they share the names that are taken."""
+    """Makes the graphs of a function and its bodies; they share the names that are taken."""
 
     def __init__(self, lookup: Lookup):
         self._lookup = lookup
@@ -99,7 +99,7 @@ class _Flattener:
 
 
 class _Inliner:
-    """Gathers the nodes of one flat graph.
+    """Gathers the nodes of a flat graph.
 
     Args:
       lookup: from the name of a function to its FunctionDef.
@@ -246,7 +246,7 @@ def _reachable(nodes: List[Any], ends: List[str]) -> List[Any]:
 
 
 def _sorted(nodes: List[Any]) -> List[Any]:
-    """Executable order, as near to the given one as possible (depth first)."""
+    """Executable order, as near to the given order as possible (depth first)."""
     by_name = {node.name: node for node in nodes}
     done: Set[str] = set()
     order: List[Any] = []

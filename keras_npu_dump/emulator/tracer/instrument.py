@@ -24,12 +24,12 @@ _DROPPED_ATTRS = ("_XlaMustCompile", "_noinline", "_implements", "_input_shapes"
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """One tensor that comes out.
+    """A tensor that comes out.
 
     Attributes:
       flat: the graph in which it lies.
       tensor: its name there.
-      depth: in how many lists, one in the other, it comes; 0 in the outermost graph.
+      depth: in how many nested lists it comes; 0 in the outermost graph.
       dtype: number of TensorFlow.
     """
 
@@ -40,7 +40,7 @@ class Slot:
 
 
 class Instrumented:
-    """The function definitions of one instrumented graph.
+    """The function definitions of an instrumented graph.
 
     Args:
       flat: the outermost graph.
@@ -83,7 +83,11 @@ class Instrumented:
         return slots
 
     def own(self, flat: Flat) -> Sequence[Tuple[str, int]]:
-        """(tensor, dtype number of TensorFlow) of what is wanted that lies in `flat` itself."""
+        """(tensor, dtype number of TensorFlow) of what is wanted that lies in `flat` itself.
+
+        Args:
+          flat: the graph, or a body of it.
+        """
         return self._wanted.get(id(flat), ())
 
     def _own_outputs(self, flat: Flat) -> List[Tuple[str, int]]:

@@ -16,7 +16,7 @@ from keras_npu_dump.emulator.tracer.flat import Flat
 
 
 class Condition(NamedTuple):
-    """What moves.
+    """The condition of a loop whose operators move.
 
     Attributes:
       flat: the condition's graph.
@@ -54,7 +54,11 @@ class Grafted:
         self.predicate = self.tensor(condition.flat.ret[0])
 
     def tensor(self, tensor: str) -> str:
-        """What a tensor (or control input) of the condition is called there."""
+        """What a tensor (or control input) of the condition is called there.
+
+        Args:
+          tensor: `node:output:index`, the name of an argument, or `^node`.
+        """
         mark = "^" if tensor.startswith("^") else ""
         head = flat_lib.node_of(tensor)
         if head in self._names:
@@ -110,7 +114,12 @@ def only_predicate(condition: Flat, name: str, dtypes: Sequence[int]) -> Any:
 
 
 def run_also(definition: Any, nodes: Sequence[str]) -> None:
-    """Makes further nodes of a FunctionDef run, by name, although nothing reads them."""
+    """Makes further nodes of a FunctionDef run, by name, although nothing reads them.
+
+    Args:
+      definition: FunctionDef to add to.
+      nodes: names of nodes in it.
+    """
     for node in nodes:
         key = "must_run_%d" % len(definition.signature.control_output)
         definition.signature.control_output.append(key)

@@ -8,7 +8,11 @@ from keras_npu_dump.op_types import graph_parts
 
 
 def op_def(node: Any) -> Any:
-    """The OpDef of a NodeDef, or None for an operator that is not registered."""
+    """The OpDef of a NodeDef, or None for an operator that is not registered.
+
+    Args:
+      node: NodeDef.
+    """
     from tensorflow.python.framework import op_def_registry
     return op_def_registry.get(node.op)
 
@@ -23,7 +27,11 @@ def _expand(arg: Any, node: Any) -> List[int]:
 
 def outputs(node: Any) -> List[Tuple[str, int]]:
     """(tensor, dtype number of TensorFlow) of each output of a NodeDef, in order;
-    [] for an operator that is not registered."""
+    [] for an operator that is not registered.
+
+    Args:
+      node: NodeDef.
+    """
     found: List[Tuple[str, int]] = []
     definition = op_def(node)
     for arg in definition.output_arg if definition else ():
@@ -33,7 +41,11 @@ def outputs(node: Any) -> List[Tuple[str, int]]:
 
 
 def input_dtypes(node: Any) -> List[int]:
-    """The dtype number of TensorFlow of each data input of a NodeDef, in order."""
+    """The dtype number of TensorFlow of each data input of a NodeDef, in order.
+
+    Args:
+      node: NodeDef.
+    """
     definition = op_def(node)
     return [dtype for arg in (definition.input_arg if definition else ())
             for dtype in _expand(arg, node)]
@@ -58,19 +70,31 @@ def keeps_state(node: Any) -> bool:
 
 
 def has_effects(node: Any) -> bool:
-    """Whether TensorFlow runs a node even if nothing needs it, and that can be noticed."""
+    """Whether TensorFlow runs a node even if nothing needs it, and that can be noticed.
+
+    Args:
+      node: NodeDef.
+    """
     definition = op_def(node)
     return bool(definition and definition.is_stateful and not keeps_state(node)
                 and node.op not in graph_parts.HANDLE_READER_TYPES)
 
 
 def dumped(node: Any) -> bool:
-    """Whether the device would run, and so could dump, the operator of a node."""
+    """Whether the device would run, and so could dump, the operator of a node.
+
+    Args:
+      node: NodeDef.
+    """
     return node.op not in graph_parts.EMULATOR_SKIPS
 
 
 def updates(node: Any) -> List[int]:
-    """The positions of the inputs whose variables this operator changes."""
+    """The positions of the inputs whose variables this operator changes.
+
+    Args:
+      node: NodeDef.
+    """
     if not graph_parts.changes_handle(node.op):
         return []
     return [index for index, dtype in enumerate(input_dtypes(node))
@@ -83,13 +107,20 @@ def bears_reading(op: str) -> bool:
     Some that draw from a tf.random.Generator write into the buffer that the reader then
     shares, and the variable keeps its old state (seen with TensorFlow 2.6 and 2.21,
     StatefulRandomBinomial).
+
+    Args:
+      op: operator type.
     """
     return (op.startswith("Resource") or op in graph_parts.HANDLE_READER_TYPES
             or graph_parts.changes_handle(op))
 
 
 def output_count(op: str) -> int:
-    """How many outputs an operator type declares; 0 where it is not registered."""
+    """How many outputs an operator type declares; 0 where it is not registered.
+
+    Args:
+      op: operator type.
+    """
     from tensorflow.python.framework import op_def_registry
     definition = op_def_registry.get(op)
     return len(definition.output_arg) if definition is not None else 0

@@ -14,7 +14,7 @@ from keras_npu_dump.emulator.tracer.flat import Flat
 
 
 class Source:
-    """Where one value of an operator comes from.
+    """Where a value of an operator comes from.
 
     Attributes:
       kind: "tensor" (comes out of the instrumented graph), "arg" (of the call), "const"
@@ -67,7 +67,7 @@ class Read:
 
 @dataclasses.dataclass
 class DumpedOp:
-    """One operator that leaves files.
+    """An operator that leaves files.
 
     Attributes:
       node: NodeDef.

@@ -57,14 +57,22 @@ def is_static(root: Flat, shapes: Shapes) -> bool:
 
 
 def as_tuple(shape: Any) -> Tuple[int, ...]:
-    """A TensorShape as GE writes it: -1 for an unknown dimension, (-2,) for an unknown rank."""
+    """A TensorShape as GE writes it: -1 for an unknown dimension, (-2,) for an unknown rank.
+
+    Args:
+      shape: TensorShape.
+    """
     if shape.rank is None:
         return UNKNOWN_RANK
     return tuple(-1 if dim is None else int(dim) for dim in shape.as_list())
 
 
 def proto_shape(shape: Any) -> Tuple[int, ...]:
-    """A TensorShapeProto as GE writes it, see `as_tuple`."""
+    """A TensorShapeProto as GE writes it, see `as_tuple`.
+
+    Args:
+      shape: TensorShapeProto.
+    """
     if shape.unknown_rank:
         return UNKNOWN_RANK
     return tuple(int(dim.size) for dim in shape.dim)

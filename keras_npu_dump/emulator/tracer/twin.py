@@ -17,7 +17,7 @@ _NUMBERS = itertools.count()
 
 
 class Activation:
-    """The values of one run of a graph or body.
+    """The values of a run of a graph or body.
 
     Attributes:
       flat: the graph.

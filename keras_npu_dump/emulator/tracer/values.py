@@ -18,6 +18,9 @@ _RENAMED = {"DT_HALF": "DT_FLOAT16", "DT_BFLOAT16": "DT_BF16"}
 def dtype_name(number: int) -> str:
     """The name that dumps and graphs use for a DataType number of TensorFlow.
 
+    Args:
+      number: DataType of TensorFlow.
+
     Raises:
       ValueError: TensorFlow has no such number.
     """
@@ -43,6 +46,9 @@ def dtype_numbers(number: int) -> Tuple[int, int]:
 def as_array(tensor: Any) -> np.ndarray:
     """The values of an eager tensor.
 
+    Args:
+      tensor: eager tensor.
+
     Returns:
       An array of the tensor's shape and dtype; on a CPU without a copy, in memory that the
       array keeps alive.
@@ -55,7 +61,7 @@ def as_array(tensor: Any) -> np.ndarray:
 
 
 class Values:
-    """Looks up the values of one execution, and lets go of each after its last use.
+    """Looks up the values of an execution, and lets go of each after its last use.
 
     Args:
       plan: of the graph.

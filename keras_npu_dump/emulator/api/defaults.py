@@ -72,10 +72,10 @@ def _check_onednn() -> None:
             " or start the script with `keras-npu-dump run --emulate`.")
 
 
-def _inline_nested(function_class: type) -> None:
+def _inline_nested(function_class: Any) -> None:
     """Inlines a tf.function that is called while another one is being entered (adapter
     npu_device.py, `_never_nested_function_call`)."""
-    original: Any = function_class.__call__
+    original = function_class.__call__
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if getattr(_STATE, "entered", None):
@@ -91,7 +91,7 @@ def _inline_nested(function_class: type) -> None:
         finally:
             _STATE.entered = False
 
-    setattr(function_class, "__call__", functools.wraps(original)(call))  # noqa: B010 (mypy)
+    function_class.__call__ = functools.wraps(original)(call)
 
 
 def _raw(function: Any) -> Callable[..., Any]:

@@ -10,21 +10,17 @@ In TensorFlow 2.6 and 2.21 all eager operators pass the same C function; it is w
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.engine import ENGINE
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
-from keras_npu_dump.emulator.graphs import build_file, eager_graphs
+from keras_npu_dump.emulator.graphs import build_file, eager_graphs, handles
 from keras_npu_dump.emulator.tracer import tf_dtypes
 from keras_npu_dump.emulator.tracer.reentrancy import is_own_work, own_work
 from keras_npu_dump.emulator.tracer.values import as_array
 from keras_npu_dump.op_types import graph_names, graph_parts
 
-_numbers = itertools.count()
-_iterator_names: Dict[int, str] = {}
-_variable_names: Dict[int, str] = {}
 _graphs: Dict[Tuple[Any, ...], LoadedGraph] = {}
 _kinds: Dict[str, str] = {}
 _installed: List[bool] = []
@@ -54,8 +50,7 @@ def install() -> None:
     def named_handle(shape: Any, dtype: Any, shared_name: Any, name: Any, *args: Any,
                      **kwargs: Any) -> Any:
         handle = make_handle(shape, dtype, shared_name, name, *args, **kwargs)
-        if name and hasattr(handle, "_id"):
-            _variable_names[handle._id] = name.rstrip("/")
+        handles.note_variable(handle, name)
         return handle
 
     resource_variable_ops._variable_handle_from_shape_and_dtype = named_handle
@@ -76,38 +71,16 @@ def _kind(op: str) -> str:
     return "variable" if takes and graph_parts.is_on_variable(op) else ""
 
 
-def variable_name(handle: Any) -> Optional[str]:
-    """The name a variable's handle was made with; None where it is not known.
-
-    Args:
-      handle: eager tensor.
-    """
-    return _variable_names.get(getattr(handle, "_id", -1))
-
-
-def iterator_name(handle: Any) -> str:
-    """What the adapter calls the iterator behind a handle.
-
-    Args:
-      handle: eager tensor.
-
-    Returns:
-      A name as "AnonymousIterator0"; "Iterator" where it was made unseen.
-    """
-    return _iterator_names.get(getattr(handle, "_id", -1), "Iterator")
-
-
 def _make_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     del op, args
     made = run()
-    handle = made[0] if isinstance(made, (tuple, list)) else made
-    _iterator_names[handle._id] = "AnonymousIterator%d" % next(_numbers)
+    handles.note_iterator(made[0] if isinstance(made, (tuple, list)) else made)
     return made
 
 
 def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     del op
-    name = iterator_name(args[1])
+    name = handles.iterator_name(args[1])
     ENGINE.fail_if_faulty(graph_names.DP_INIT + name)
     result = run()
     graph = ENGINE.new_graph(graph_names.DP_INIT + name)
@@ -122,11 +95,11 @@ def _init_iterator(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
 
 def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     inputs = _inputs(op, args)
-    handles = [value for value in inputs if variable_dtype(value)]
-    if not handles:
+    variables = [value for value in inputs if handles.variable_dtype(value)]
+    if not variables:
         return run()
     ENGINE.fail_if_faulty(op)
-    graph = _graph_of(op, handles)
+    graph = _graph_of(op, variables)
     session = ENGINE.session
     # Each run is of a new model, so it is always execution 0.
     dump = session.dump and session.wants(0) and (not session.layers or op in session.layers)
@@ -137,7 +110,7 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     ENGINE.ran_once(graph)
     if build_file.wanted(session):
         with own_work(), ENGINE.survives("graph %s cannot be written" % graph.ge_name):
-            described = eager_graphs.describe(inputs, variable_name)
+            described = eager_graphs.describe(inputs, handles.variable_name)
             build_file.write(ENGINE.folder, session, graph, functools.partial(
                 eager_graphs.variable_graph, graph.ge_name, op, described))
     # Reading is an edge in the graph: there is no operator that could leave a file.
@@ -147,9 +120,9 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     return result
 
 
-def _graph_of(op: str, handles: Sequence[Any]) -> LoadedGraph:
+def _graph_of(op: str, variables: Sequence[Any]) -> LoadedGraph:
     """The graph of an operator and its variables, loaded once more."""
-    key = (op, *(handle._id for handle in handles))
+    key = (op, *(handle._id for handle in variables))
     graph = _graphs.get(key)
     if graph is None:
         graph = _graphs[key] = ENGINE.new_graph(op, one_shot=True)
@@ -165,21 +138,10 @@ def _inputs(op: str, args: Sequence[Any]) -> List[Any]:
     return list(args[:len(op_def_registry.get(op).input_arg)])
 
 
-def variable_dtype(value: Any) -> int:
-    """The dtype of the variable behind a handle, number of TensorFlow; 0 for anything else.
-
-    Args:
-      value: eager tensor, or any other input of an operator.
-    """
-    data = getattr(value, "_handle_data", None)
-    held = list(data.shape_and_type) if data is not None and data.is_set else []
-    return int(held[0].dtype) if len(held) == 1 else 0
-
-
 def _read(handle: Any) -> Any:
     from tensorflow.python.framework import dtypes
     from tensorflow.python.ops import gen_resource_variable_ops
-    dtype = dtypes.as_dtype(variable_dtype(handle))
+    dtype = dtypes.as_dtype(handles.variable_dtype(handle))
     return gen_resource_variable_ops.read_variable_op(handle, dtype)
 
 
@@ -195,7 +157,7 @@ def _values(op: str, inputs: Sequence[Any]) -> List[Any]:
     from tensorflow.python.framework import ops
     entries: List[Any] = []
     for value in inputs:
-        if variable_dtype(value):
+        if handles.variable_dtype(value):
             # A plain assignment does not read, and may be the variable's first value.
             entries.append(dump_writer.opaque(tf_dtypes.DT_RESOURCE) if op == "AssignVariableOp"
                            else _entry(_read(value)))
@@ -223,7 +185,7 @@ def _dump(graph: LoadedGraph, op: str, inputs: Sequence[Any], before: List[Any],
                    if hasattr(item, "dtype")]
         if graph_parts.changes_handle(op):
             outputs += [_entry(_read(handle), (op, len(outputs))) for handle in inputs
-                        if variable_dtype(handle)]
+                        if handles.variable_dtype(handle)]
     if before or outputs:
         dump_writer.write_operator(session.folder(graph.ge_name, graph.model_id, 0), session, op,
                                    op, 1, before, outputs)

@@ -8,88 +8,14 @@ which are what a device sees. The version is recognised by the class, not by a n
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterator, List, Sequence
+from typing import Any, Iterator, List, Sequence
 
-from keras_npu_dump.emulator.api import eager_ops
 from keras_npu_dump.emulator.ge.engine import ENGINE
-from keras_npu_dump.emulator.graphs import arguments
+from keras_npu_dump.emulator.graphs.call import Call, text_of
 from keras_npu_dump.emulator.tracer.reentrancy import is_own_work
 from keras_npu_dump.errors import DeviceNotFoundError
 
 _INSTALLED: List[bool] = []
-
-
-class Call:
-    """An execution that is about to happen.
-
-    Attributes:
-      function: TensorFlow's object for the concrete function.
-      name: of the concrete function.
-      args: its flat arguments, eager tensors, captured handles included.
-      context: TensorFlow's eager context.
-      plain: runs the function itself and returns its outputs as a list.
-      execute: (name, number of outputs, further arguments) -> outputs of another function,
-        called with the arguments of this call and the further arguments.
-    """
-
-    def __init__(self, function: Any, context: Any, args: Sequence[Any],
-                 plain: Callable[[], List[Any]], execute: Callable[..., Any]):
-        self.function = function
-        self.context = context
-        self.args = args
-        self.plain = plain
-        self.execute = execute
-        self.name = _text(function.name)
-
-    @property
-    def definition(self) -> Any:
-        """The FunctionDef."""
-        return self.function.definition
-
-    @property
-    def uses_xla(self) -> bool:
-        """Whether the function asks to be compiled by XLA."""
-        attrs = self.definition.attr
-        return "_XlaMustCompile" in attrs and attrs["_XlaMustCompile"].b
-
-    @property
-    def graph(self) -> Any:
-        """The FuncGraph it was made from."""
-        return self.function.graph
-
-    def lookup(self, name: str) -> Any:
-        """The FunctionDef of another function, which is named in this function.
-
-        Args:
-          name: of the function.
-        """
-        return self.context.get_function_def(name)
-
-    def variable_names(self) -> Dict[int, str]:
-        """Identity of a handle (`_id`) -> name, of the variables among the arguments."""
-        names = arguments.variable_names(self.graph)
-        for arg in self.args:
-            made = eager_ops.variable_name(arg)
-            if made:
-                names[arg._id] = made
-        return names
-
-    def iterator_name(self, handle: Any) -> str:
-        """What the adapter calls the iterator behind a handle.
-
-        Args:
-          handle: eager tensor.
-        """
-        return eager_ops.iterator_name(handle)
-
-    def variables(self) -> List[int]:
-        """For each argument the dtype of the variable behind it, number of TensorFlow; 0 where
-        there is none."""
-        return [eager_ops.variable_dtype(arg) for arg in self.args]
-
-
-def _text(name: Any) -> str:
-    return name.decode("utf-8") if isinstance(name, bytes) else str(name)
 
 
 @contextlib.contextmanager
@@ -106,7 +32,7 @@ def _under_name(function: Any, name: str) -> Iterator[None]:
         yield
     except Exception as error:
         # Whatever it is goes on, under the name that the user knows.
-        own = _text(function.name)
+        own = text_of(function.name)
         for attribute in ("_message", "message"):
             text = getattr(error, attribute, None)
             if isinstance(text, str) and name in text:

@@ -19,6 +19,7 @@ from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, unre
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder
+from keras_npu_dump.emulator.graphs.call import Call
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer import shapes
 from keras_npu_dump.emulator.tracer.flat import Flat
@@ -81,11 +82,11 @@ class Engine:
         self._graph_ids = session.generation.graph_ids()
         self._missing = set(session.layers) if session.dump else set()
 
-    def execute(self, call: Any) -> List[Any]:
+    def execute(self, call: Call) -> List[Any]:
         """Runs an outermost execution of a concrete function as the device would.
 
         Args:
-          call: see `watch.Call`.
+          call: the execution that is about to happen.
 
         Returns:
           The outputs of the function.
@@ -127,7 +128,7 @@ class Engine:
         return {number: first + number for number in range(size)
                 if self.session.wants(first + number)}
 
-    def _run(self, graph: LoadedGraph, index: int, call: Any) -> List[Any]:
+    def _run(self, graph: LoadedGraph, index: int, call: Call) -> List[Any]:
         dumped = self._indices(graph, index)
         if not dumped and not graph.own_state:
             return self._run_undumped(graph, call)
@@ -145,7 +146,7 @@ class Engine:
         return outputs
 
     @staticmethod
-    def _run_undumped(graph: LoadedGraph, call: Any) -> List[Any]:
+    def _run_undumped(graph: LoadedGraph, call: Call) -> List[Any]:
         return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
 
     @contextlib.contextmanager
@@ -165,7 +166,7 @@ class Engine:
             messages.error("emulator: %s, which is a fault of the emulator: %s: %s", failure,
                            type(error).__name__, str(error).partition("\n")[0])
 
-    def _make_twin(self, graph: LoadedGraph, plan: Plan, call: Any) -> None:
+    def _make_twin(self, graph: LoadedGraph, plan: Plan, call: Call) -> None:
         try:
             with own_work():
                 graph.twin = Twin(call.context, plan.root, plan, graph.own_state)
@@ -225,7 +226,7 @@ class Engine:
         """A new number, for a model that is being loaded."""
         return next(self._model_ids)
 
-    def _load(self, call: Any) -> LoadedGraph:
+    def _load(self, call: Call) -> LoadedGraph:
         self.fail_if_faulty(call.name)
         graph = self.new_graph(call.name, load=False)
         with own_work(), self.survives("graph %s cannot be written" % graph.ge_name):
@@ -235,7 +236,7 @@ class Engine:
         self.order.append(graph)
         return graph
 
-    def _describe(self, graph: LoadedGraph, call: Any) -> None:
+    def _describe(self, graph: LoadedGraph, call: Call) -> None:
         """Looks into the function, and writes its graph where that is asked for."""
         write_graph = build_file.wanted(self.session)
         # As the device: whoever compiled it for XLA, it runs without; and loops whose rounds
@@ -257,7 +258,7 @@ class Engine:
         if write_graph:
             build_file.write_function(self.folder, self.session, graph, flat, call, inferred)
 
-    def _plan(self, graph: LoadedGraph, flat: Flat, call: Any) -> None:
+    def _plan(self, graph: LoadedGraph, flat: Flat, call: Call) -> None:
         session = self.session
         if session.exception_dump and not graph.static:
             # GE executor_dumper.cc: of a dynamic graph one of the two takes effect.
@@ -284,7 +285,7 @@ class Engine:
         graph.plan = plan
         graph.own_state = flat_lib.keeps_state(flat, call.lookup)
 
-    def _dump(self, graph: LoadedGraph, plan: Plan, dumped: Dict[int, int], call: Any,
+    def _dump(self, graph: LoadedGraph, plan: Plan, dumped: Dict[int, int], call: Call,
               activation: Activation) -> None:
         session = self.session
         folders = {number: session.folder(graph.ge_name, graph.model_id, index)

@@ -1,8 +1,10 @@
 """What the arguments of a function are: inputs, variables, iterators, other handles."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Set
+from typing import List, Set
 
+from keras_npu_dump.emulator.graphs import handles
+from keras_npu_dump.emulator.graphs.call import Call
 from keras_npu_dump.emulator.graphs.graph_text import Argument
 from keras_npu_dump.emulator.tracer import flat as flat_lib
 from keras_npu_dump.emulator.tracer import tf_dtypes
@@ -11,12 +13,12 @@ from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, as_tuple, proto_
 from keras_npu_dump.op_types import graph_parts
 
 
-def describe(root: Flat, call: Any) -> List[Argument]:
+def describe(root: Flat, call: Call) -> List[Argument]:
     """What the arguments of a function stand for.
 
     Args:
       root: the function's graph.
-      call: its first call, see `watch.Call`.
+      call: its first call.
 
     Returns:
       An Argument for each argument of `root`. Their names are unique and no node's name: a
@@ -38,8 +40,8 @@ def describe(root: Flat, call: Any) -> List[Argument]:
                 "Variable", _unique(variable_names.get(handle._id, name), taken), held.dtype,
                 proto_shape(held.shape)))
         elif name in read_from:
-            found.append(Argument("IteratorV2", _unique(call.iterator_name(handle), taken), dtype,
-                                  ()))
+            iterator = _unique(handles.iterator_name(handle), taken)
+            found.append(Argument("IteratorV2", iterator, dtype, ()))
         elif dtype == tf_dtypes.DT_VARIANT and name not in consumed:
             # The deleter of an iterator (TensorFlow 2.6): GE has nothing like it.
             found.append(Argument("", name, dtype, ()))
@@ -80,20 +82,3 @@ def iterators(root: Flat) -> Set[str]:
             if where is root and head in root.arg_index:
                 found.add(head)
     return found
-
-
-def variable_names(graph: Any) -> Dict[int, str]:
-    """The names of the variables that a traced function uses.
-
-    Args:
-      graph: FuncGraph.
-
-    Returns:
-      Identity of a variable's handle (`_id`) -> name, without the `:0`.
-    """
-    names: Dict[int, str] = {}
-    for variable in getattr(graph, "variables", ()):
-        handle = getattr(variable, "handle", None)
-        if handle is not None and hasattr(handle, "_id"):
-            names[handle._id] = variable.name.rpartition(":")[0] or variable.name
-    return names

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List
 
 from keras_npu_dump import messages, outages
 from keras_npu_dump.emulator.graphs import arguments, graph_folder, graph_text
+from keras_npu_dump.emulator.graphs.call import Call
 from keras_npu_dump.emulator.tracer import shapes
 from keras_npu_dump.emulator.tracer.flat import Flat
 from keras_npu_dump.emulator.tracer.plan import files_of
@@ -74,13 +75,13 @@ def write(folder: graph_folder.GraphFolder, session: Any, graph: Any,
 
 
 def write_function(folder: graph_folder.GraphFolder, session: Any, graph: Any, flat: Flat,
-                   call: Any, inferred: shapes.Shapes) -> None:
+                   call: Call, inferred: shapes.Shapes) -> None:
     """Writes the Build graph of a function that is about to run for the first time.
 
     Args:
       folder, session, graph: see `write`.
       flat: the function's graph.
-      call: the execution that is about to happen, see `watch.Call`.
+      call: the execution that is about to happen.
       inferred: see `shapes.infer`.
     """
     def make(with_values: bool, attrs: Dict[str, Any]) -> List[Graph]:

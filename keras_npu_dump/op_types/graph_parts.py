@@ -25,8 +25,8 @@ ANONYMOUS_ITERATOR_TYPES = frozenset((
 """TensorFlow's operators that make an iterator: V2 in 2.6, V3 in 2.21."""
 
 ITERATOR_START_TYPES = frozenset(("MakeIterator", "MultiDeviceIteratorInit"))
-"""TensorFlow's operators that fill an iterator. For each the adapter runs a graph
-`dp_init_<iterator>` (adapter make_iterator_op.cpp)."""
+"""TensorFlow's operators that fill an iterator. For MakeIterator the adapter runs a graph
+`dp_init_<iterator>` (adapter make_iterator_op.cpp); the emulator does so for both."""
 
 DATA_TYPES = FEED_TYPES | GET_NEXT_TYPES | frozenset(("Iterator", "IteratorV2", "QueueDequeue"))
 """Where a batch comes into a graph. Variables are left out: they are no data."""

@@ -15,13 +15,13 @@ from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.formats import mapping, names
 from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file
+from keras_npu_dump.formats.tensor.opdebug import INVALID_ID
 
 # Attribute of a dump file by which it is known for emulated.
 MARK = {"emulated": "keras_npu_dump"}
 STREAM_ID = 0  # There are no streams here; the number is made up.
 FFTS_PLUS = 4  # task type in names of the Atlas A2
 ND = 2  # the format of a plain tensor, as a number of dump files
-_CONTEXT_IDS = 65535  # context ids of the Atlas A2 lie below
 
 
 class Clock:
@@ -81,7 +81,8 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
     name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
     a2 = session.generation.files == "a2"
     if a2:
-        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % _CONTEXT_IDS, thread_id=0,
+        # The highest id means "none" (runtime dump_task.cpp).
+        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % INVALID_ID, thread_id=0,
                              device_id=session.device_id)
     path = mapping.create_dump_file(folder, names.format_dump_name(name))
     if session.stats:

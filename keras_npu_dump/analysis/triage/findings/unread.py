@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump.analysis.views import PairView
@@ -79,7 +80,7 @@ def gaps(manifest: Manifest, chosen: Selection,
             if one.path is not None}
     for path, reason in unreadable:
         absolute = os.path.normpath(manifest.absolute(str(path)))
-        if absolute not in told:
+        if absolute not in told and _is_of_the_dump(absolute):
             inside = absolute.startswith(manifest.dump_path.rstrip(os.sep) + os.sep)
             place = os.path.relpath(absolute, manifest.dump_path) if inside else absolute
             found.setdefault(("unreadable", place), Gap("unreadable", reason, place))
@@ -96,10 +97,26 @@ def _counts(problem: Problem, manifest: Manifest) -> bool:
         # Who has dump data alone, made by hand, has asked for no graph.
         return problem.severity == ERROR and (problem.code == "not-dumped" or bool(manifest.runs))
     if problem.code == "unreadable":
-        # Records, which have no path here, are not what was dumped, nor are graphs of nothing.
-        return problem.path is not None and (problem.severity == ERROR or problem.path not in {
-            graph.file for graph in manifest.graphs})
+        # Records are not what was dumped, nor are graphs that nothing belongs to.
+        return problem.path is not None and _is_of_the_dump(manifest.absolute(problem.path)) and (
+            problem.severity == ERROR or problem.path not in {
+                graph.file for graph in manifest.graphs})
     return problem.code in _OF_DATA + _OF_RUN
+
+
+def _is_of_the_dump(path: str) -> bool:
+    """Whether a path that cannot be read is a file or folder of dump data, or a graph; what is
+    gone was one. FIFOs and the like are in nobody's dump, whatever their names."""
+    if os.path.basename(path) in ("mapping.csv", "run.json", "iterations.jsonl"):
+        return False
+    if os.path.basename(os.path.dirname(path)) == "runs":
+        return False
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and not os.access(
+        path, os.R_OK | os.X_OK))
 
 
 class _Places:

@@ -116,12 +116,11 @@ def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
         raise outcome.error
     final = None if outcome.capture is None else outcome.capture.final
     try:
-        file = stdout.get()
         if json:
-            print_json(_document(config) if final is None else final.to_json(), file)
+            print_json(_document(config) if final is None else final.to_json(), stdout.get())
         elif final is not None:
             from keras_npu_dump.report.manifest_table import print_manifest
-            print_manifest(final, after_training=True, file=file)
+            print_manifest(final, after_training=True, file=stdout.get())
     except OutputError as error:
         # The script's status is its own, and the answer is on disk.
         if not error.reader_gone:

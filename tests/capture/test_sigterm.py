@@ -127,7 +127,7 @@ def test_it_waits_for_a_line_of_the_journal(tmp_path):
     code = OPENED + """
 import os, signal
 from keras_npu_dump import DumpSession
-from keras_npu_dump.records import journal
+from keras_npu_dump.records import journal_file
 dump = DumpSession(dump_path="d")
 write = os.write
 def slow(descriptor, data):
@@ -135,7 +135,7 @@ def slow(descriptor, data):
         os.kill(os.getpid(), signal.SIGTERM)
     return write(descriptor, data)
 print("ready", flush=True)
-journal.os = type("os", (), dict(vars(os), write=staticmethod(slow)))
+journal_file.os = type("os", (), dict(vars(os), write=staticmethod(slow)))
 with dump, dump.step():
     pass
 """

@@ -3,7 +3,7 @@ import pytest
 
 from keras_npu_dump.capture.device import dump_blockers
 from keras_npu_dump.config.dump_config import DumpConfig
-from keras_npu_dump.emulator.api.options import NpuConfig
+from keras_npu_dump.emulator.api.global_options import NpuConfig
 
 
 @pytest.mark.parametrize("environment, codes", [

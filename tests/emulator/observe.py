@@ -195,7 +195,7 @@ def api(folder):
 
 def fault(folder):
     """A bad dump_path that slipped past: open() works, the first graph fails."""
-    from keras_npu_dump.emulator.api.options import NpuConfig
+    from keras_npu_dump.emulator.api.global_options import NpuConfig
     from keras_npu_dump.emulator.ge.ge_session import GeSession
     npu_device, tf = opened(enable_dump=True, dump_path=folder + "/not/there")
     seen = {"opened": npu_device.npu_device.global_npu_ctx() is not None, "errors": []}

@@ -1,7 +1,7 @@
 """npu_device's options complain as the adapter's option_base does."""
 import pytest
 
-from keras_npu_dump.emulator.api.options import NpuConfig
+from keras_npu_dump.emulator.api.global_options import NpuConfig
 
 
 @pytest.fixture

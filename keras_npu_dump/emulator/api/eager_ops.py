@@ -12,12 +12,12 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+from keras_npu_dump.emulator.functions import tf_dtypes
+from keras_npu_dump.emulator.functions.reentrancy import is_own_work, own_work
 from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.engine import ENGINE
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.graphs import build_file, eager_graphs, handles
-from keras_npu_dump.emulator.tracer import tf_dtypes
-from keras_npu_dump.emulator.tracer.reentrancy import is_own_work, own_work
 from keras_npu_dump.emulator.tracer.values import as_array
 from keras_npu_dump.op_types import graph_names, graph_parts
 

@@ -5,7 +5,7 @@ import importlib.machinery
 import types
 from typing import Any, Callable, Dict
 
-from keras_npu_dump.emulator.api import npu_device, options, single_worker_stubs
+from keras_npu_dump.emulator.api import global_options, npu_device, single_worker_stubs
 
 _TOP = ("open", "global_options", "set_npu_loop_size", "npu_run_context", "set_device_sat_mode",
         "is_inf_nan_enabled")
@@ -54,10 +54,10 @@ def build() -> Dict[str, types.ModuleType]:
 
 def _add_configs(module: Callable[..., types.ModuleType]) -> None:
     """All classes in `npu_device.configs`, and each in a module of its own below."""
-    module("npu_device.configs", **{cls.__name__: cls for _, cls in options.all_groups()})
-    for name, cls in options.all_groups():
+    module("npu_device.configs", **{cls.__name__: cls for _, cls in global_options.all_groups()})
+    for name, cls in global_options.all_groups():
         held = {cls.__name__: cls}
         if name == "option_base":
-            held.update(NpuBaseConfig=options.NpuBaseConfig,
-                        DeprecatedValue=options.DeprecatedValue)
+            held.update(NpuBaseConfig=global_options.NpuBaseConfig,
+                        DeprecatedValue=global_options.DeprecatedValue)
         module("npu_device.configs." + name, **held)

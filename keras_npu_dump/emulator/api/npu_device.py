@@ -11,7 +11,7 @@ import threading
 from typing import Any, Dict, Iterator, Optional
 
 from keras_npu_dump import messages, ranks
-from keras_npu_dump.emulator.api.options import NpuConfig, NpuRunContextOptions
+from keras_npu_dump.emulator.api.global_options import NpuConfig, NpuRunContextOptions
 from keras_npu_dump.emulator.ge.engine import ENGINE
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterator, List, Sequence
 
+from keras_npu_dump.emulator.functions.reentrancy import is_own_work
 from keras_npu_dump.emulator.ge.engine import ENGINE
 from keras_npu_dump.emulator.graphs.call import Call, text_of
-from keras_npu_dump.emulator.tracer.reentrancy import is_own_work
 from keras_npu_dump.errors import DeviceNotFoundError
 
 _INSTALLED: List[bool] = []

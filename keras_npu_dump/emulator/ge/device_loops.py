@@ -13,12 +13,12 @@ import functools
 from typing import AbstractSet, Any, Dict, List, Optional, Sequence, Set
 
 from keras_npu_dump import messages
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions.flat import Flat
 from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.graphs import build_file, eager_graphs
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer.flat import Flat
-from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan
+from keras_npu_dump.emulator.tracer.dump_plan import DumpedOp, Plan
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values
 from keras_npu_dump.op_types import graph_names, graph_parts

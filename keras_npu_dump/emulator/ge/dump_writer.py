@@ -6,9 +6,9 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from keras_npu_dump.emulator.functions import flat as flat_lib
 from keras_npu_dump.emulator.ge.ge_session import GeSession
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan, Source
+from keras_npu_dump.emulator.tracer.dump_plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values, dtype_numbers
 from keras_npu_dump.files.private_folders import make_private

@@ -15,17 +15,17 @@ import threading
 from typing import Any, Deque, Dict, Iterator, List, Optional, Set, Tuple
 
 from keras_npu_dump import messages, outages, sigterm
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import shapes
+from keras_npu_dump.emulator.functions.flat import Flat
+from keras_npu_dump.emulator.functions.flatten import flatten
+from keras_npu_dump.emulator.functions.reentrancy import own_work
 from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, unread
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder
 from keras_npu_dump.emulator.graphs.call import Call
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import shapes
-from keras_npu_dump.emulator.tracer.flat import Flat
-from keras_npu_dump.emulator.tracer.flatten import flatten
-from keras_npu_dump.emulator.tracer.plan import Plan
-from keras_npu_dump.emulator.tracer.reentrancy import own_work
+from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Activation, Twin
 from keras_npu_dump.files import streams
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from keras_npu_dump.emulator.ge import device_loops
-from keras_npu_dump.emulator.tracer.plan import Plan
+from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Twin
 
 

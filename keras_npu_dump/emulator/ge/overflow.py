@@ -12,10 +12,10 @@ from typing import Any, Dict, Sequence
 
 import numpy as np
 
+from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
 from keras_npu_dump.emulator.ge import dump_writer
 from keras_npu_dump.emulator.ge.ge_session import GeSession
-from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
-from keras_npu_dump.emulator.tracer.plan import DumpedOp, Plan
+from keras_npu_dump.emulator.tracer.dump_plan import DumpedOp, Plan
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values
 from keras_npu_dump.formats import mapping, names

@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Set
 
 from keras_npu_dump import messages
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions.flat import Flat, Lookup
 from keras_npu_dump.emulator.ge.device_loops import Loop
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer.flat import Flat, Lookup
 
 
 def of_conditions(root: Flat, loop: Optional[Loop], lookup: Lookup) -> Set[int]:

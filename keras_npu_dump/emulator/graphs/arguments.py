@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import List, Set
 
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import tf_dtypes
+from keras_npu_dump.emulator.functions.flat import Flat
+from keras_npu_dump.emulator.functions.shapes import UNKNOWN_RANK, as_tuple, proto_shape
 from keras_npu_dump.emulator.graphs import handles
 from keras_npu_dump.emulator.graphs.call import Call
 from keras_npu_dump.emulator.graphs.graph_text import Argument
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import tf_dtypes
-from keras_npu_dump.emulator.tracer.flat import Flat
-from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, as_tuple, proto_shape
 from keras_npu_dump.op_types import graph_parts
 
 

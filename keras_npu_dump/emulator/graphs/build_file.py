@@ -5,11 +5,11 @@ import os
 from typing import Any, Callable, Dict, List
 
 from keras_npu_dump import messages, outages
+from keras_npu_dump.emulator.functions import shapes
+from keras_npu_dump.emulator.functions.flat import Flat
 from keras_npu_dump.emulator.graphs import arguments, graph_folder, graph_text
 from keras_npu_dump.emulator.graphs.call import Call
-from keras_npu_dump.emulator.tracer import shapes
-from keras_npu_dump.emulator.tracer.flat import Flat
-from keras_npu_dump.emulator.tracer.plan import files_of
+from keras_npu_dump.emulator.tracer.dump_plan import files_of
 from keras_npu_dump.formats import names
 from keras_npu_dump.formats.graph.ge_graph import Graph, NamedAttrs
 from keras_npu_dump.formats.graph.graph_writer import write_graphs

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
+from keras_npu_dump.emulator.functions.shapes import proto_shape
 from keras_npu_dump.emulator.graphs.graph_text import describe_tensor
-from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
-from keras_npu_dump.emulator.tracer.shapes import proto_shape
 from keras_npu_dump.formats.graph.edges import connect
 from keras_npu_dump.formats.graph.ge_graph import Graph, GraphOp
 

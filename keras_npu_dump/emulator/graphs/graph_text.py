@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import opinfo
+from keras_npu_dump.emulator.functions.flat import Flat
+from keras_npu_dump.emulator.functions.shapes import UNKNOWN_RANK, Shapes
 from keras_npu_dump.emulator.graphs import node_attrs, tf_layouts
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import opinfo
-from keras_npu_dump.emulator.tracer.flat import Flat
-from keras_npu_dump.emulator.tracer.shapes import UNKNOWN_RANK, Shapes
 from keras_npu_dump.emulator.tracer.values import dtype_name
 from keras_npu_dump.formats.graph.edges import connect
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import tf_dtypes
-from keras_npu_dump.emulator.tracer.plan import Read
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import tf_dtypes
+from keras_npu_dump.emulator.tracer.dump_plan import Read
 
 
 def add_node(definition: Any, op: str, name: str) -> Any:

@@ -11,11 +11,12 @@ import dataclasses
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.tracer import added_nodes, loop_condition, opinfo, tf_dtypes
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer.flat import Flat
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
+from keras_npu_dump.emulator.functions.flat import Flat
+from keras_npu_dump.emulator.tracer import added_nodes, loop_condition
+from keras_npu_dump.emulator.tracer.dump_plan import Read
 from keras_npu_dump.emulator.tracer.loop_condition import Condition
-from keras_npu_dump.emulator.tracer.plan import Read
 from keras_npu_dump.op_types import graph_parts
 
 # Attributes of a function that would not be true of its twin.

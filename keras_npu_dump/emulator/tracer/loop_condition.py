@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions.flat import Flat
 from keras_npu_dump.emulator.tracer import added_nodes
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer.flat import Flat
 
 
 class Condition(NamedTuple):

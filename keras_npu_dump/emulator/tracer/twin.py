@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from keras_npu_dump.emulator.tracer.flat import Flat
+from keras_npu_dump.emulator.functions.flat import Flat
+from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.instrument import Instrumented
-from keras_npu_dump.emulator.tracer.plan import Plan
 
 _NUMBERS = itertools.count()
 

@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
-from keras_npu_dump.emulator.tracer.plan import Plan, Source
+from keras_npu_dump.emulator.tracer.dump_plan import Plan, Source
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.formats import dtypes
 

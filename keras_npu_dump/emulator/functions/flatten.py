@@ -4,8 +4,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
-from keras_npu_dump.emulator.tracer import opinfo
-from keras_npu_dump.emulator.tracer.flat import (
+from keras_npu_dump.emulator.functions import opinfo
+from keras_npu_dump.emulator.functions.flat import (
     Flat,
     Lookup,
     body_function,

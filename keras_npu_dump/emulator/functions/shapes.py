@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from keras_npu_dump import messages
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
-from keras_npu_dump.emulator.tracer.flat import Flat, Lookup
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
+from keras_npu_dump.emulator.functions.flat import Flat, Lookup
 from keras_npu_dump.op_types import graph_parts
 
 UNKNOWN_RANK = (-2,)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
-from keras_npu_dump.emulator.tracer import tf_dtypes
+from keras_npu_dump.emulator.functions import tf_dtypes
 from keras_npu_dump.op_types import graph_parts
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from typing import AbstractSet, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from keras_npu_dump.emulator.tracer import flat as flat_lib
-from keras_npu_dump.emulator.tracer import opinfo, tf_dtypes
-from keras_npu_dump.emulator.tracer.flat import Flat
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
+from keras_npu_dump.emulator.functions.flat import Flat
 
 
 class Source:

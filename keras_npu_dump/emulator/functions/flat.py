@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
-from keras_npu_dump.emulator.tracer import opinfo
+from keras_npu_dump.emulator.functions import opinfo
 from keras_npu_dump.op_types import graph_parts
 
 # From the name of a function to its FunctionDef.

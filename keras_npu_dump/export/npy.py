@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
 from keras_npu_dump.export.tensor_files import export
-from keras_npu_dump.formats import npy
+from keras_npu_dump.formats import npy_bytes
 
 
 def export_npy(source: Any, target: Any,
@@ -32,4 +32,4 @@ def _name(base: str, kind: str, index: int, shape: Sequence[int],
     return "%s.%s.%d.npy" % (base, kind, index)
 
 
-FORM = Form(_name, npy.head, ".npy")
+FORM = Form(_name, npy_bytes.head, ".npy")

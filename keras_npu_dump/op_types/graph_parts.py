@@ -113,6 +113,12 @@ V1_CONTROL_TYPES = frozenset((
     "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"))
 """Control flow of TensorFlow 1, made of operators in one graph instead of functions."""
 
+SWITCH_TYPES = frozenset((
+    "Switch", "RefSwitch", "SwitchN", "StreamSwitch", "StreamSwitchN", "LabelSwitch",
+    "LabelSwitchByIndex"))
+"""Branches inside one graph, TensorFlow 1's and those that GE makes of them: which operators
+run cannot be told from the graph."""
+
 LOOP_TYPES = WHILE_TYPES | frozenset(("_While", "For"))
 """Loops in graphs of GE; `_While` is TensorFlow's inner form."""
 

@@ -10,7 +10,7 @@ from keras_npu_dump.export.bin import export_bin
 from keras_npu_dump.export.graph_json import export_graph_json
 from keras_npu_dump.export.npy import export_npy
 from keras_npu_dump.export.tensor_files import origin_formats_of
-from keras_npu_dump.formats import mapping, npy
+from keras_npu_dump.formats import mapping, npy_bytes
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
 from keras_npu_dump.formats.stats import stats_writer
@@ -238,7 +238,7 @@ def test_large_tensors_are_copied_in_blocks(tmp_path, monkeypatch, number,
 @pytest.mark.parametrize("dtype", ["<f4", "|b1", "<c16", "|u1"])
 def test_heads_are_those_of_numpy(tmp_path, shape, dtype):
     values = np.ones(shape, dtype)
-    data = npy.head(values.dtype, shape)
+    data = npy_bytes.head(values.dtype, shape)
     assert len(data) % 64 == 0
     (tmp_path / "a.npy").write_bytes(data + values.tobytes())
     back = np.load(tmp_path / "a.npy")

@@ -7,7 +7,8 @@ from typing import Any, Callable, Dict, List, Optional, Union
 
 from keras_npu_dump.analysis.operators import fusion_pass
 from keras_npu_dump.analysis.run import Run, open_run
-from keras_npu_dump.analysis.triage.findings import coverage, unread
+from keras_npu_dump.analysis.triage.findings import coverage
+from keras_npu_dump.analysis.triage.findings import gaps as unread
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import LOW, Suspect, in_time, merged
 from keras_npu_dump.analysis.triage.first_bad_place import show_places

@@ -19,14 +19,12 @@ from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder
+from keras_npu_dump.op_types.graph_parts import SWITCH_TYPES
 from keras_npu_dump.records.problems import ERROR, WARNING, Problems
 
 # Between the two looks at a step that seems to lack files.
 LOOK_AGAIN = 0.3
 _HINT = "a full disk, or a process that was ended, leaves such steps"
-# Control flow of old, inside one graph: which operators run cannot be told from it.
-_SWITCHES = frozenset(("Switch", "RefSwitch", "SwitchN", "StreamSwitch", "StreamSwitchN",
-                       "LabelSwitch", "LabelSwitchByIndex"))
 
 
 class Execution:
@@ -203,7 +201,7 @@ def _of_graph(units: Sequence[Unit], body: Optional[Body], name: str,
         return []
     found = []
     relative = {} if len(kinds) == 1 else _relative(steps, body)
-    sure = body is not None and not _SWITCHES.intersection(body.types)
+    sure = body is not None and not SWITCH_TYPES.intersection(body.types)
     for step in steps:
         exact = _lacking(step.counts, parts)
         gone = exact or relative.get(id(step), ({}, False))[0]
@@ -257,7 +255,7 @@ def _relative(steps: Sequence[Execution], body: Optional[Body]
     for step in steps:
         loads.setdefault(step.load, []).append(step)
     expected = {load: _usual(group, body) for load, group in loads.items()}
-    sure = body is not None and not _SWITCHES.intersection(body.types)
+    sure = body is not None and not SWITCH_TYPES.intersection(body.types)
     for load, group in loads.items():
         others: Dict[str, int] = {}
         for other, usual in expected.items():

@@ -27,7 +27,7 @@ from keras_npu_dump.formats.graph import graph_decode, graph_onnx, protobuf_text
 from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
 from keras_npu_dump.formats.graph.lazy_fields import make_op
 from keras_npu_dump.formats.graph.long_lines import Pieces
-from keras_npu_dump.formats.graph.printed_parts import Part, parts
+from keras_npu_dump.formats.graph.printed_parts import TextPart, parts
 from keras_npu_dump.formats.tensor.header import read_exactly
 
 _T = TypeVar("_T")
@@ -265,7 +265,7 @@ def _loose(fd: int, size: int, path: str) -> Iterator[Graph]:
             yield graph
 
 
-def _events_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
+def _events_of(pieces: Iterator[TextPart], path: str) -> Iterator[Tuple[str, Any]]:
     """The events of `_events`, of a file as GE prints it; operators are not parsed."""
     memo: Dict[bytes, Desc] = {}
     for part in pieces:
@@ -292,7 +292,7 @@ def _events_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
                 yield "attr", _inside(part, path, graph_decode.decode_attr)
 
 
-def _blocks_of(pieces: Iterator[Part], path: str) -> Iterator[Tuple[str, Any]]:
+def _blocks_of(pieces: Iterator[TextPart], path: str) -> Iterator[Tuple[str, Any]]:
     """The pieces of `iter_blocks`, of a file as GE prints it."""
     for part in pieces:
         if part.kind == "open":
@@ -307,12 +307,12 @@ def _as_it_is(message: protobuf_text.Message) -> protobuf_text.Message:
     return message
 
 
-def _inside(part: Part, path: str, decode: Callable[[protobuf_text.Message], _T]) -> _T:
+def _inside(part: TextPart, path: str, decode: Callable[[protobuf_text.Message], _T]) -> _T:
     """What `decode` makes of the inside of a block."""
     return _decoded(part, part.head, part.last, path, decode)
 
 
-def _decoded(part: Part, start: int, end: int, path: str,
+def _decoded(part: TextPart, start: int, end: int, path: str,
              decode: Callable[[protobuf_text.Message], _T]) -> _T:
     try:
         return decode(protobuf_text.parse(part.data, start, end))

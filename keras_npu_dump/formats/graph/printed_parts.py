@@ -14,7 +14,7 @@ from keras_npu_dump.formats.graph.long_lines import Pieces
 MAX_LINE_START = 4096
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A piece of the text at one of the two upper levels.
 
     Attributes:
@@ -41,7 +41,7 @@ class Part(NamedTuple):
         return self.data[self.start:min(self.head, self.start + MAX_LINE_START)]
 
 
-def parts(pieces: Pieces, path: str) -> Iterator[Part]:
+def parts(pieces: Pieces, path: str) -> Iterator[TextPart]:
     """Cuts a file as GE prints it into parts, by line ends and closing braces alone.
 
     Args:
@@ -61,16 +61,16 @@ def parts(pieces: Pieces, path: str) -> Iterator[Part]:
         if head >= 0:
             if inside and data.startswith(b"}\n", pos):
                 inside = False
-                yield Part("close", inside, data, pos, head, head, pos + 2, pieces.base)
+                yield TextPart("close", inside, data, pos, head, head, pos + 2, pieces.base)
                 pos += 2
                 continue
             if data[head - 1:head] != b"{":
-                yield Part("line", inside, data, pos, head, head, head + 1, pieces.base)
+                yield TextPart("line", inside, data, pos, head, head, head + 1, pieces.base)
                 pos = head + 1
                 continue
             if not inside and data[pos:head] == b"graph {":
                 inside = seen = True
-                yield Part("open", inside, data, pos, head, head, head + 1, pieces.base)
+                yield TextPart("open", inside, data, pos, head, head, head + 1, pieces.base)
                 pos = head + 1
                 continue
             # The search begins at the line's end: an empty block ends on the
@@ -79,7 +79,7 @@ def parts(pieces: Pieces, path: str) -> Iterator[Part]:
             last = data.find(closing, max(head, pos + searched))
             if last >= 0:
                 end = last + len(closing)
-                yield Part("block", inside, data, pos, head, last, end, pieces.base)
+                yield TextPart("block", inside, data, pos, head, last, end, pieces.base)
                 pos = end
                 searched = 0
                 continue

@@ -14,8 +14,8 @@ from keras_npu_dump.records.manifest import (
     CONFIDENCES,
     GraphRecord,
     Manifest,
+    ManifestRun,
     Pair,
-    RunRecord,
     Step,
 )
 
@@ -41,7 +41,7 @@ def make_manifest(job: "Job", role: Optional[str]) -> Manifest:
         trained = [one for session in job.sessions if session.run is run
                    for one in job.trained[id(session)]]
         document = run.document
-        manifest.runs.append(RunRecord(
+        manifest.runs.append(ManifestRun(
             run.run_id, 0 if run.rank is None else run.rank, run.device, run.pid, run.host,
             document.get("emulated"), document.get("started"), document.get("ended"),
             run.options, run.environment, requested_steps.executions_of(run, trained)))

@@ -24,7 +24,7 @@ from keras_npu_dump.collector.scan.headers import HeaderCache
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.op_types.graph_names import role_of
 from keras_npu_dump.records.problems import ERROR, INFO, Problems
-from keras_npu_dump.records.reading import Run, read_run
+from keras_npu_dump.records.reading import RecordedRun, read_run
 
 Progress = Callable[[str, int, Optional[int]], None]
 
@@ -39,7 +39,7 @@ class Job:
       pairs: all of them; `trained`, by id of the session, those of role train in order.
     """
 
-    def __init__(self, roots: List[str], path: str, runs: List[Run], problems: Problems):
+    def __init__(self, roots: List[str], path: str, runs: List[RecordedRun], problems: Problems):
         self.dump_path = roots[0]
         self.roots = roots
         self.path = path

@@ -70,7 +70,7 @@ class GraphRecord:
 
 
 @dataclasses.dataclass
-class RunRecord:
+class ManifestRun:
     """One training process, as its run record and journal tell it."""
 
     run_id: str
@@ -96,7 +96,7 @@ class Manifest:
     """
 
     dump_path: str
-    runs: List[RunRecord] = dataclasses.field(default_factory=list)
+    runs: List[ManifestRun] = dataclasses.field(default_factory=list)
     graphs: List[GraphRecord] = dataclasses.field(default_factory=list)
     pairs: List[Pair] = dataclasses.field(default_factory=list)
     training: Dict[str, List[int]] = dataclasses.field(default_factory=dict)
@@ -153,7 +153,7 @@ class Manifest:
                 pairs.append(Pair(**dict(one, steps=steps)))
             return cls(
                 dump_path=document["dump_path"],
-                runs=[RunRecord(**one) for one in document["runs"]],
+                runs=[ManifestRun(**one) for one in document["runs"]],
                 graphs=[GraphRecord(**one) for one in document["graphs"]],
                 pairs=pairs,
                 training=document["training"],

@@ -37,7 +37,7 @@ _MANY = 10000  # executions that are believed without a line of the journal
 
 
 @dataclasses.dataclass
-class Execution:
+class RecordedExecution:
     """A dumped execution: its index on the device and the batch it was."""
 
     data_index: int
@@ -52,7 +52,7 @@ class Execution:
 
 
 @dataclasses.dataclass
-class Section:
+class RecordedSection:
     """One executed training function; `count` is None until the journal knows it.
 
     `count` is of executions that had begun; it is `final` at the end of the process.
@@ -63,7 +63,7 @@ class Section:
     reason: Optional[str] = None
     graph_name: Optional[str] = None
     operators: Tuple[str, ...] = ()
-    executions: Dict[int, Execution] = dataclasses.field(default_factory=dict)
+    executions: Dict[int, RecordedExecution] = dataclasses.field(default_factory=dict)
     count: Optional[int] = None
     final: bool = False
 
@@ -87,7 +87,7 @@ class Section:
 
 
 @dataclasses.dataclass
-class Run:
+class RecordedRun:
     """A run record with its journal. Fields that the record lacks are None or empty.
 
     `lost` are the journal's notes of output that was deleted while the run went on; `over`
@@ -98,7 +98,7 @@ class Run:
     folder: str
     run_id: str
     document: Dict[str, Any]
-    sections: List[Section]
+    sections: List[RecordedSection]
     lost: List[Dict[str, Any]] = dataclasses.field(default_factory=list)
     over: bool = False
 
@@ -239,7 +239,7 @@ def parse_time(text: Any) -> Optional[float]:
     return seconds
 
 
-def read_runs(dump_path: str, problems: Problems) -> List[Run]:
+def read_runs(dump_path: str, problems: Problems) -> List[RecordedRun]:
     """All run records below `{dump_path}/runs`, by run id. Broken ones are told, not raised."""
     folder = os.path.join(dump_path, "runs")
     try:
@@ -255,7 +255,7 @@ def read_runs(dump_path: str, problems: Problems) -> List[Run]:
 
 
 def read_run(folder: str, problems: Problems,
-             known: Optional[Dict[str, Any]] = None) -> Optional[Run]:
+             known: Optional[Dict[str, Any]] = None) -> Optional[RecordedRun]:
     """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record.
 
     Args:
@@ -287,7 +287,7 @@ def read_run(folder: str, problems: Problems,
     if not isinstance(document, dict):
         document = {}
     run_id = str(document.get("run_id") or os.path.basename(folder))
-    run = Run(folder, run_id, document, [], over=known is not None and known["closed"])
+    run = RecordedRun(folder, run_id, document, [], over=known is not None and known["closed"])
     lines = _lines_of(os.path.join(folder, JOURNAL_FILE), problems)
     if known is not None:
         lines = itertools.chain(lines, known["journal"].split(b"\n"))
@@ -296,7 +296,7 @@ def read_run(folder: str, problems: Problems,
 
 
 def read_journal(path: str, asked: Optional[StepSet] = None,
-                 problems: Optional[Problems] = None) -> List[Section]:
+                 problems: Optional[Problems] = None) -> List[RecordedSection]:
     """The sections of a journal in order; an empty list where there is none.
 
     Args:
@@ -317,7 +317,7 @@ def _lines_of(path: str, problems: Optional[Problems]) -> Iterator[bytes]:
             problems.unusable("the journal", error, path)
 
 
-def _read_lines(run: Run, lines: Iterable[bytes]) -> None:
+def _read_lines(run: RecordedRun, lines: Iterable[bytes]) -> None:
     run.sections = _sections(lines, run.asked, run.lost)
     counts = run.document.get("counts")
     lost = run.document.get("lost_lines")
@@ -328,7 +328,7 @@ def _read_lines(run: Run, lines: Iterable[bytes]) -> None:
     for number, count in enumerate(counts):
         section = known.get(number)
         if section is None:
-            section = Section(number)
+            section = RecordedSection(number)
             run.sections.append(section)
         if isinstance(count, int) and not section.final:
             section.count, section.final = count, True
@@ -336,19 +336,19 @@ def _read_lines(run: Run, lines: Iterable[bytes]) -> None:
     run.sections.sort(key=lambda one: one.number)
 
 
-def _fill(section: Section, asked: Optional[StepSet]) -> None:
+def _fill(section: RecordedSection, asked: Optional[StepSet]) -> None:
     """Executions that the journal has lost: that they ran is known, not which batch they were."""
     ran = (section.count or 0) - 1
     intervals = [] if asked is None else [(0, ran)] if asked.is_all else asked.intervals
     for first, last in intervals:
         for index in range(first, min(last, ran, first + _MANY) + 1):
-            section.executions.setdefault(index, Execution(
+            section.executions.setdefault(index, RecordedExecution(
                 index, None, "the journal could not be written"))
 
 
 def _sections(lines: Iterable[bytes], asked: Optional[StepSet],
-              lost: List[Dict[str, Any]]) -> List[Section]:
-    sections: Dict[int, Section] = {}
+              lost: List[Dict[str, Any]]) -> List[RecordedSection]:
+    sections: Dict[int, RecordedSection] = {}
     for line in lines:
         try:
             event = json.loads(line.decode("utf-8"))
@@ -362,13 +362,13 @@ def _sections(lines: Iterable[bytes], asked: Optional[StepSet],
     return [sections[number] for number in sorted(sections)]
 
 
-def _apply(sections: Dict[int, Section], event: Dict[str, Any],
+def _apply(sections: Dict[int, RecordedSection], event: Dict[str, Any],
            asked: Optional[StepSet]) -> None:
     kind = event["event"]
     if kind not in ("section", "execution", "graph", "count", "correct", "withdraw"):
         return
     number = int(event["section"])
-    section = sections.setdefault(number, Section(number))
+    section = sections.setdefault(number, RecordedSection(number))
     if kind == "section":
         section.model = event.get("model")
         section.reason = event.get("reason")
@@ -387,22 +387,22 @@ def _apply(sections: Dict[int, Section], event: Dict[str, Any],
         # The journal counted an execution to one function and learned later
         # that it was the first of a retraced one, with a counter of its own.
         origin = sections.setdefault(int(event["from_section"]),
-                                     Section(int(event["from_section"])))
+                                     RecordedSection(int(event["from_section"])))
         moved = origin.executions.pop(int(event["data_index"]), None)
         index = int(event["to_index"])
         if (moved is not None or "batch" in event) and (asked is None or index in asked):
             _execute(section, index, event, moved)
 
 
-def _execute(section: Section, index: int, event: Dict[str, Any],
-             moved: Optional[Execution]) -> None:
+def _execute(section: RecordedSection, index: int, event: Dict[str, Any],
+             moved: Optional[RecordedExecution]) -> None:
     iteration = None
     if event.get("fit") is not None and event.get("epoch") is not None:
         iteration = {key: int(event[key]) for key in ("fit", "epoch", "batch")}
     elif moved is not None:
         iteration = moved.iteration
     uncertain = event.get("uncertain") or (moved.uncertain if moved else None)
-    section.executions[index] = Execution(index, iteration, uncertain)
+    section.executions[index] = RecordedExecution(index, iteration, uncertain)
 
 
 def _integer(value: Any) -> Optional[int]:

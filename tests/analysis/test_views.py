@@ -3,11 +3,11 @@ import numpy as np
 
 from keras_npu_dump.analysis.statistics import TABLE_DTYPE, StatisticsTable
 from keras_npu_dump.analysis.views import GraphCache, PairView
-from keras_npu_dump.records.manifest import Manifest, Pair, RunRecord
+from keras_npu_dump.records.manifest import Manifest, ManifestRun, Pair
 
 
 def record(run_id):
-    return RunRecord(run_id, 0, 0, 7, "h", True, None, None, {}, {}, {})
+    return ManifestRun(run_id, 0, 0, 7, "h", True, None, None, {}, {}, {})
 
 
 def view(evidence, run_ids):

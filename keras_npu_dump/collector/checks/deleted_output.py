@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.reading import Run, Section
+from keras_npu_dump.records.reading import RecordedRun, RecordedSection
 
 _KINDS = {"all": "the dump folder", "records": "records, which were written again",
           "graphs": "graph files", "steps": "dump data"}
@@ -14,7 +14,7 @@ CAUSE = "it was deleted while the training ran"
 _HINT = "who clears folders while a training runs: its script, or a job of this machine?"
 
 
-def tell(run: Run, problems: Problems) -> None:
+def tell(run: RecordedRun, problems: Problems) -> None:
     """One problem for a run of which anything was deleted; its consequences are others."""
     if not run.lost:
         return
@@ -29,12 +29,12 @@ def tell(run: Run, problems: Problems) -> None:
         path=run.folder, hint=_HINT)
 
 
-def took(run: Run, section: Section, index: int) -> bool:
+def took(run: RecordedRun, section: RecordedSection, index: int) -> bool:
     """Whether the dump of an execution was there, or on its way, when its folder was deleted."""
     return any(_took(event, section, index) for event in run.lost)
 
 
-def _took(event: Dict[str, Any], section: Section, index: int) -> bool:
+def _took(event: Dict[str, Any], section: RecordedSection, index: int) -> bool:
     ran = event.get("executions")
     if not isinstance(ran, int) or index >= ran:
         return False
@@ -43,7 +43,7 @@ def _took(event: Dict[str, Any], section: Section, index: int) -> bool:
     return event.get("what") == "steps" and event.get("of_section") == section.number
 
 
-def took_graphs(run: Optional[Run]) -> bool:
+def took_graphs(run: Optional[RecordedRun]) -> bool:
     """Whether graph files of the run are gone."""
     return run is not None and any(event.get("what") in ("all", "graphs") for event in run.lost)
 

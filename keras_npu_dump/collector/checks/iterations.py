@@ -9,13 +9,13 @@ from keras_npu_dump.collector.rules.by_name import whole_name
 from keras_npu_dump.collector.rules.content import SAME_OPERATORS
 from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.reading import Run, Section
+from keras_npu_dump.records.reading import RecordedRun, RecordedSection
 
 # What ties a graph to its section of the journal, strongest first.
 RULES = ["name", "operators", "order"]
 
 
-def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Optional[Run],
+def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Optional[RecordedRun],
                     graphs: Sequence[BuildGraph]) -> None:
     """Gives each training graph of one session its section of the journal.
 
@@ -57,8 +57,8 @@ def _first_parts(units: Sequence[Unit]) -> List[Unit]:
     return list(first.values())
 
 
-def _assign(trained: Sequence[Paired], free: List[Section],
-            test: Callable[[Section, Paired], bool]) -> List[Section]:
+def _assign(trained: Sequence[Paired], free: List[RecordedSection],
+            test: Callable[[RecordedSection, Paired], bool]) -> List[RecordedSection]:
     """Ties what fits one to one, or what fits several and has the same folders.
     Returns the sections that are left."""
     for narrow in (True, False):
@@ -77,7 +77,8 @@ def _assign(trained: Sequence[Paired], free: List[Section],
     return free
 
 
-def _without_named(free: List[Section], run: Run, graphs: Sequence[BuildGraph]) -> List[Section]:
+def _without_named(free: List[RecordedSection], run: RecordedRun,
+                   graphs: Sequence[BuildGraph]) -> List[RecordedSection]:
     """Sections that no name ties to a graph. Where GE named all graphs in its own
     way, the journal's names tie nothing."""
     if any(graph.is_called(section.graph_name) for section in run.sections for graph in graphs):
@@ -99,11 +100,11 @@ def training_order(one: Paired) -> Tuple[int, int, int]:
             min(ids) if ids else 1 << 30, one.graph.file.name.index)
 
 
-def _same_name(section: Section, one: Paired) -> bool:
+def _same_name(section: RecordedSection, one: Paired) -> bool:
     return one.graph.is_called(section.graph_name)
 
 
-def _same_operators(section: Section, one: Paired) -> bool:
+def _same_operators(section: RecordedSection, one: Paired) -> bool:
     if not section.operators or one.graph.body is None:
         return False
     names = one.graph.body.names_of_operators()

@@ -13,13 +13,13 @@ from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.collector.scan.folders import DumpFolder
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.records.problems import INFO, WARNING, Problems
-from keras_npu_dump.records.reading import Run, Section, parse_steps
+from keras_npu_dump.records.reading import RecordedRun, RecordedSection, parse_steps
 
 # A list of single steps longer than this is told as a count.
 _MANY = 50
 
 
-def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
+def check_run(run: RecordedRun, session: Optional[Session], trained: Sequence[Paired],
               unpaired: Sequence[Unit], graphs: Sequence[BuildGraph], faulty: Set[str],
               problems: Problems) -> None:
     """What a run asked for and did not get.
@@ -81,7 +81,7 @@ def check_run(run: Run, session: Optional[Session], trained: Sequence[Paired],
                      "executed: %s" % (run.run_id, cause), hint=hint, path=run.folder)
 
 
-def _uncounted(run: Run, asked: StepSet, folders: Sequence[DumpFolder],
+def _uncounted(run: RecordedRun, asked: StepSet, folders: Sequence[DumpFolder],
                problems: Problems) -> None:
     """A loop that the journal did not count: the folders alone speak."""
     problems.add("index-uncertain", "the journal of %s counted no execution: which batch each "
@@ -94,7 +94,7 @@ def _uncounted(run: Run, asked: StepSet, folders: Sequence[DumpFolder],
                          "executions ran" % index, path=run.folder)
 
 
-def _not_reached(run: Run, asked: StepSet, counts: List[int], problems: Problems) -> None:
+def _not_reached(run: RecordedRun, asked: StepSet, counts: List[int], problems: Problems) -> None:
     beyond = [] if asked.is_all else asked.unreached(max(counts or [0]))
     ending = run_ending.of(run, counts)
     for which in beyond:
@@ -111,7 +111,7 @@ def _first(asked: StepSet, limit: int) -> List[int]:
     return found
 
 
-def _cause(run: Run, session: Optional[Session], one: Optional[Paired],
+def _cause(run: RecordedRun, session: Optional[Session], one: Optional[Paired],
            graphs: Sequence[BuildGraph], faulty: Set[str],
            wrong_layers: bool) -> Tuple[str, Optional[str]]:
     """(cause, hint) of steps that ran and left nothing."""
@@ -204,7 +204,7 @@ def check_unasked(asked: Optional[StepSet], one: Paired, problems: Problems) -> 
             path=os.path.dirname(one.folder))
 
 
-def executions_of(run: Run, trained: Sequence[Paired]) -> dict:
+def executions_of(run: RecordedRun, trained: Sequence[Paired]) -> dict:
     """`executions` of a run in the manifest, by graph name."""
     names = {one.section.number: one.graph.name for one in trained if one.section is not None}
     found = {}
@@ -214,6 +214,6 @@ def executions_of(run: Run, trained: Sequence[Paired]) -> dict:
     return found
 
 
-def _execution(run: Run, section: Section) -> dict:
+def _execution(run: RecordedRun, section: RecordedSection) -> dict:
     return {"count": section.count if section.final else None, "last": section.last,
             "dumped": sorted(section.executions)}

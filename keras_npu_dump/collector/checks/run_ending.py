@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import List, NamedTuple, Optional
 
 from keras_npu_dump.records.problems import INFO, Problems
-from keras_npu_dump.records.reading import Run
+from keras_npu_dump.records.reading import RecordedRun
 
 STEP_HINT = "a loop of one's own wants `with dump.step():` around each step"
 EAGER_HINT = ("fit() ran with run_eagerly=True, which executes no training graph on the device:"
@@ -20,7 +20,7 @@ class Ending(NamedTuple):
     severity: Optional[str]
 
 
-def of(run: Run, counts: List[int]) -> Ending:
+def of(run: RecordedRun, counts: List[int]) -> Ending:
     """The ending of a run.
 
     Args:
@@ -55,13 +55,13 @@ def of(run: Run, counts: List[int]) -> Ending:
     return Ending(", %s ran%s" % (executions, graphs), hint, None)
 
 
-def is_uncounted_loop(run: Run) -> bool:
+def is_uncounted_loop(run: RecordedRun) -> bool:
     """Whether `with dump:` was entered and `with dump.step():` never."""
     return bool(run.sections) and all(
         section.model == "loop" and section.last is None for section in run.sections)
 
 
-def watched(run: Run) -> bool:
+def watched(run: RecordedRun) -> bool:
     """Whether executions ran that overflow detection could see; where nobody has counted,
     an opened device is believed."""
     if run.document.get("opened") is False:
@@ -69,7 +69,7 @@ def watched(run: Run) -> bool:
     return not run.sections or any(section.count != 0 for section in run.sections)
 
 
-def tell_death(run: Run, problems: Problems) -> None:
+def tell_death(run: RecordedRun, problems: Problems) -> None:
     """A training that died may have been asked for more than it came to."""
     if not (run.options.get("enable_dump") or run.options.get("enable_dump_debug")):
         return

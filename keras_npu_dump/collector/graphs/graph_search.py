@@ -17,7 +17,7 @@ from keras_npu_dump.files.regular import NotRegularError, check_regular, what_is
 from keras_npu_dump.formats.names import GraphName, parse_graph_name
 from keras_npu_dump.formats.tree import walk
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.reading import Run
+from keras_npu_dump.records.reading import RecordedRun
 
 _PID = re.compile(r"pid_(\d+)_deviceid_(\d+)$")
 _COLLECT_PID = re.compile(r"(\d+)_(\d+)$")
@@ -69,8 +69,8 @@ class Search:
         return "name the folder that holds its *_Build.txt with --graphs"
 
 
-def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[Run], graphs: Iterable[str],
-                     problems: Problems) -> Search:
+def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[RecordedRun],
+                     graphs: Iterable[str], problems: Problems) -> Search:
     """All Build files for a dump path, by folder, then by running number.
 
     Args:
@@ -108,7 +108,7 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[Run], graph
     return found
 
 
-def _run_folders(run: Run, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
+def _run_folders(run: RecordedRun, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
     base = run.document.get("cwd") or dump_path
     named = run.document.get("graph_path")
     if named:

@@ -12,10 +12,10 @@ from typing import Callable, Dict, List, Sequence, Tuple
 from keras_npu_dump.collector.graphs.body import Body
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.op_types import graph_names, graph_parts, training
-from keras_npu_dump.records.reading import Run
+from keras_npu_dump.records.reading import RecordedRun
 
 Answer = Tuple[str, List[str]]
-RoleRule = Callable[[BuildGraph, Sequence[Run]], Answer]
+RoleRule = Callable[[BuildGraph, Sequence[RecordedRun]], Answer]
 NOTHING: Answer = ("unknown", [])
 
 ROLES = ("train", "eval", "predict", "iterator", "init", "unknown")
@@ -33,7 +33,7 @@ def rule(name: str) -> Callable[[RoleRule], RoleRule]:
     return register
 
 
-def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
+def decide_role(graph: BuildGraph, runs: Sequence[RecordedRun]) -> None:
     """Sets `role` and `role_evidence` of a graph: operators, journal, name, in this order."""
     answers = {name: function(graph, runs) for name, function in RULES.items()}
     role, evidence = answers.get("operators", NOTHING)
@@ -57,13 +57,13 @@ def decide_role(graph: BuildGraph, runs: Sequence[Run]) -> None:
 
 
 @rule("name")
-def by_name(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
+def by_name(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
     role = graph_names.role_of(graph.name)
     return (role, ["role %s by the name %s" % (role, graph.name)]) if role != "unknown" else NOTHING
 
 
 @rule("journal")
-def by_journal(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
+def by_journal(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
     for run in runs:
         if any(graph.is_called(section.graph_name) for section in run.sections):
             return "train", ["role train by the journal of %s: it counted executions of %s" % (
@@ -72,7 +72,7 @@ def by_journal(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
 
 
 @rule("operators")
-def by_operators(graph: BuildGraph, runs: Sequence[Run]) -> Answer:
+def by_operators(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
     return NOTHING if graph.body is None else role_by_operators(graph.body)
 
 

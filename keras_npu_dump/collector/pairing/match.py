@@ -7,7 +7,7 @@ from typing import List, Optional
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
-from keras_npu_dump.records.reading import Section
+from keras_npu_dump.records.reading import RecordedSection
 
 
 @dataclasses.dataclass
@@ -35,7 +35,7 @@ class Paired:
     session: Session
     graph: BuildGraph
     matches: List[Match]
-    section: Optional[Section] = None
+    section: Optional[RecordedSection] = None
 
     @property
     def indices(self) -> List[int]:

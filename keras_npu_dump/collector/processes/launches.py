@@ -10,7 +10,7 @@ import time
 from typing import List, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collector.processes.sessions import SLACK, Session, local_seconds
-from keras_npu_dump.records.reading import Run
+from keras_npu_dump.records.reading import RecordedRun
 
 # Ranks of one launch open their devices within this many seconds.
 GAP = 300.0
@@ -25,7 +25,7 @@ class Launch:
 
     number: int
     sessions: List[Session]
-    runs: List[Run]
+    runs: List[RecordedRun]
     begin: float
     start: Optional[float]
     last_dump: Optional[float]
@@ -80,7 +80,7 @@ class Launches:
         return mtime < self.launches[0].begin - _AHEAD
 
 
-def find_launches(sessions: Sequence[Session], runs: Sequence[Run]) -> Launches:
+def find_launches(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> Launches:
     """Groups sessions and runs into launches and numbers the sessions.
 
     One launch is the processes that were started together: their devices or
@@ -115,7 +115,7 @@ def find_launches(sessions: Sequence[Session], runs: Sequence[Run]) -> Launches:
     return Launches(launches)
 
 
-def _members(sessions: Sequence[Session], runs: Sequence[Run]) -> List[Tuple]:
+def _members(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> List[Tuple]:
     members: List[Tuple] = []
     for session in sessions:
         run = session.run
@@ -134,13 +134,13 @@ def _members(sessions: Sequence[Session], runs: Sequence[Run]) -> List[Tuple]:
     return sorted(members, key=lambda one: (one[0], str(one[2])))
 
 
-def _end(run: Run) -> float:
+def _end(run: RecordedRun) -> float:
     if run.ended is not None:
         return run.ended
     return time.time() if run.alive else 0.0
 
 
-def _exact_start(session: Optional[Session], run: Optional[Run]) -> Optional[float]:
+def _exact_start(session: Optional[Session], run: Optional[RecordedRun]) -> Optional[float]:
     """When the process may first have written a graph, by a clock with a zone."""
     if run is None:
         return None

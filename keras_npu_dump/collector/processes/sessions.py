@@ -15,7 +15,7 @@ from typing import Dict, List, Optional, Set, Tuple
 
 from keras_npu_dump.collector.scan.folders import DumpFolder
 from keras_npu_dump.formats.names import sanitise
-from keras_npu_dump.records.reading import Run
+from keras_npu_dump.records.reading import RecordedRun
 
 # Clocks of one machine, read by two programs, and times cut to seconds.
 SLACK = 5.0
@@ -34,7 +34,7 @@ class Session:
     device: Optional[int]
     folders: List[DumpFolder]
     root: str = ""
-    run: Optional[Run] = None
+    run: Optional[RecordedRun] = None
     run_evidence: Optional[str] = None
     launch: int = 0
 
@@ -109,7 +109,7 @@ def group_sessions(folders: List[DumpFolder], dump_path: str) -> List[Session]:
         one.time or "", -1 if one.device is None else one.device, one.root))
 
 
-def link_runs(sessions: List[Session], runs: List[Run]) -> None:
+def link_runs(sessions: List[Session], runs: List[RecordedRun]) -> None:
     """Gives each session the run record of its process, where one fits.
 
     A record is begun before its device is opened, so of several runs on one
@@ -129,7 +129,8 @@ def link_runs(sessions: List[Session], runs: List[Run]) -> None:
                              "no times to compare")[fit[0]])
 
 
-def _fit(session: Session, run: Run, own_roots: Set[str]) -> Optional[Tuple[int, int, float]]:
+def _fit(session: Session, run: RecordedRun,
+         own_roots: Set[str]) -> Optional[Tuple[int, int, float]]:
     """A sort key, best first; None where the run cannot be the session's."""
     if None not in (session.device, run.device) and session.device != run.device:
         return None
@@ -152,7 +153,7 @@ def _fit(session: Session, run: Run, own_roots: Set[str]) -> Optional[Tuple[int,
     return (level, differences, -started)
 
 
-def _differences(session: Session, run: Run) -> int:
+def _differences(session: Session, run: RecordedRun) -> int:
     """How many of two things speak against the run: names, and numbers of folders."""
     names = {sanitise(one.graph_name) for one in run.sections if one.graph_name}
     models = {one.model_name for one in session.folders if one.model_name}

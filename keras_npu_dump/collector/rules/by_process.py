@@ -16,7 +16,7 @@ from keras_npu_dump.collector.rules.evidence import (
     Unit,
     rule,
 )
-from keras_npu_dump.records.reading import Section
+from keras_npu_dump.records.reading import RecordedSection
 
 
 @rule("pid")
@@ -109,7 +109,7 @@ def _others_journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional
         graph.name, others[0].run_id))
 
 
-def section_of(session: Session, graph: BuildGraph) -> Optional[Section]:
+def section_of(session: Session, graph: BuildGraph) -> Optional[RecordedSection]:
     """The journal's section that counted this graph, by the function's name."""
     for section in (session.run.sections if session.run is not None else ()):
         if graph.is_called(section.graph_name):

@@ -16,7 +16,7 @@ from keras_npu_dump.collector.processes.launches import Launches
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.scan import headers
 from keras_npu_dump.collector.scan.folders import DumpFolder
-from keras_npu_dump.records.reading import Run
+from keras_npu_dump.records.reading import RecordedRun
 
 FOR, AGAINST, EXCLUDED, SHOWN = "for", "against", "excluded", "shown"
 
@@ -74,7 +74,7 @@ class Evidence:
 class Context:
     """What rules need beyond one unit and one graph."""
 
-    runs: Sequence[Run]
+    runs: Sequence[RecordedRun]
     launches: Launches
     keywords: Sequence[str]
     bodies: Dict[Any, Any]
@@ -83,13 +83,13 @@ class Context:
 
     def __post_init__(self) -> None:
         # Names of functions that the journal of some run counted.
-        self.counted: Dict[str, List[Run]] = {}
+        self.counted: Dict[str, List[RecordedRun]] = {}
         for run in self.runs:
             for section in run.sections:
                 if section.graph_name:
                     self.counted.setdefault(section.graph_name, []).append(run)
 
-    def counted_by(self, graph: BuildGraph) -> List[Run]:
+    def counted_by(self, graph: BuildGraph) -> List[RecordedRun]:
         """Runs whose journal counted a function of the graph's name."""
         name = graph.name or ""
         return self.counted.get(name) or self.counted.get(name.rpartition("_")[0]) or []

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Iterable, Optional
+from typing import Iterable, Optional
 
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.records.manifest import Manifest, load_manifest
 
-Progress = Callable[[str, int, Optional[int]], None]
 # Of a job's folder, what holds no dump data.
 _OWN = ("graphs", "runs")
 

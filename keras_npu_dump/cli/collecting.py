@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def collect(options: argparse.Namespace) -> int:
     from keras_npu_dump.collector.collect import collect as pair
     from keras_npu_dump.report.manifest_table import print_manifest
-    from keras_npu_dump.report.progress import Progress
-    with Progress() as progress:
+    from keras_npu_dump.report.progress_line import ProgressLine
+    with ProgressLine() as progress:
         manifest = pair(
             options.path, graphs=tuple(options.graphs),
             keywords=tuple(options.keyword or ("Iterator",)), role=options.role,

@@ -26,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def export(options: argparse.Namespace) -> int:
     """Writes tensors or graphs below a path in another form; can be run again."""
     from keras_npu_dump.export.places import default_target
-    from keras_npu_dump.report.progress import Progress
+    from keras_npu_dump.report.progress_line import ProgressLine
     path = os.path.normpath(options.path)
     target = options.output or default_target(path, options.to)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         if options.to == "msaccucmp":
             from keras_npu_dump.export.msaccucmp import export_msaccucmp
             result: Any = export_msaccucmp(path, target, progress=progress)

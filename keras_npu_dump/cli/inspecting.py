@@ -48,9 +48,9 @@ def _described(options: argparse.Namespace) -> Any:
     if os.path.isdir(options.path) and (asked or not _holds_dump_files(options.path)):
         from keras_npu_dump.analysis.inspect.run_contents import inspect_run
         from keras_npu_dump.analysis.run import open_run
-        from keras_npu_dump.report.progress import Progress
+        from keras_npu_dump.report.progress_line import ProgressLine
         from keras_npu_dump.report.run_text import inspect_run_text
-        with Progress() as progress:
+        with ProgressLine() as progress:
             return inspect_run(
                 open_run(options.path, progress=progress), op=options.op, op_type=options.type,
                 step=options.step, rank=rank_of(options.rank), tensor=options.tensor,

@@ -20,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def triage(options: argparse.Namespace) -> int:
     from keras_npu_dump.analysis.triage.triage import triage as examine
-    from keras_npu_dump.report.progress import Progress
+    from keras_npu_dump.report.progress_line import ProgressLine
     from keras_npu_dump.report.triage_text import print_triage
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = examine(options.path, role=options.role, rank=rank_of(options.rank),
                         limit=options.limit, write=options.flagfile or True, progress=progress)
     if options.json:

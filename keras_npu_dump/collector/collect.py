@@ -6,11 +6,12 @@ from typing import Any, Dict, Iterable, Optional, Sequence, Union
 
 from keras_npu_dump.collector import answer
 from keras_npu_dump.collector.graphs.roles import ROLES
-from keras_npu_dump.collector.job import Job, Progress
+from keras_npu_dump.collector.job import Job
 from keras_npu_dump.collector.processes.sessions import group_sessions
 from keras_npu_dump.collector.rules.evidence import DEFAULT_KEYWORDS
 from keras_npu_dump.collector.scan.dump_tree import only_device, scan_tree
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.manifest import Manifest
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import read_run, read_runs

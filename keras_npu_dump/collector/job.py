@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.checks import (
     completeness,
@@ -22,11 +22,10 @@ from keras_npu_dump.collector.processes.sessions import Session, link_runs
 from keras_npu_dump.collector.rules.evidence import Context, Unit
 from keras_npu_dump.collector.scan.headers import HeaderCache
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.op_types.graph_names import role_of
 from keras_npu_dump.records.problems import ERROR, INFO, Problems
 from keras_npu_dump.records.reading import RecordedRun, read_run
-
-Progress = Callable[[str, int, Optional[int]], None]
 
 
 class Job:

@@ -5,13 +5,14 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
-from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
+from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
 from keras_npu_dump.export.tensor_files import export
+from keras_npu_dump.files.progress import Progress
 
 
 def export_bin(source: Any, target: Any,
                origin_formats: Optional[OriginFormats] = None,
-               progress: Optional[ProgressCallback] = None) -> ExportResult:
+               progress: Optional[Progress] = None) -> ExportResult:
     """Writes every tensor below a path as bare little-endian values.
 
     Names are those of the vendor's converter (msaccucmp `convert -t bin`):

@@ -23,7 +23,7 @@ _BLOCK = 8 << 20
 _MAX_NAME = 255  # bytes; the vendor's converter renames from here on
 
 
-class Writer:
+class FolderWriter:
     """Exports the files of one folder."""
 
     def __init__(self, folder: str, output: str, form: Form,

@@ -6,9 +6,10 @@ import stat
 from typing import Any, Callable, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.forms import ExportResult, ProgressCallback
+from keras_npu_dump.export.forms import ExportResult
 from keras_npu_dump.export.places import writing
 from keras_npu_dump.files.private_folders import make_private
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.regular import (
     check_regular,
     check_writable,
@@ -22,7 +23,7 @@ from keras_npu_dump.formats.tree import walk
 
 
 def export_graph_json(source: Any, target: Any,
-                      progress: Optional[ProgressCallback] = None,
+                      progress: Optional[Progress] = None,
                       only_build: bool = True) -> ExportResult:
     """Writes ge_proto graph files below a path as `<graph file>.json`.
 

@@ -18,19 +18,18 @@ import dataclasses
 import os
 import re
 import tempfile
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export.places import Archive, Folder, is_archive
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.quoting import mapping_line, shell_command, shell_word
 from keras_npu_dump.formats.graph import atc_json
 from keras_npu_dump.formats.mapping import MAPPING
 from keras_npu_dump.formats.names import sanitise
 from keras_npu_dump.formats.tree import list_files
 from keras_npu_dump.records.manifest import Manifest, Pair, Step, load_manifest
-
-Progress = Callable[[str, int, Optional[int]], None]
 
 # What the comparator's patterns accept in a path (reg_manager.py).
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_./:=\\-]+$")

@@ -5,14 +5,15 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
-from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
+from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
 from keras_npu_dump.export.tensor_files import export
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.formats import npy_bytes
 
 
 def export_npy(source: Any, target: Any,
                origin_formats: Optional[OriginFormats] = None,
-               progress: Optional[ProgressCallback] = None) -> ExportResult:
+               progress: Optional[Progress] = None) -> ExportResult:
     """Writes every tensor below a path as .npy, in its original layout.
 
     Names are those of the vendor's converter (msaccucmp `convert -t npy`):

@@ -11,8 +11,9 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.export import places
-from keras_npu_dump.export.folder_writer import Writer
-from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
+from keras_npu_dump.export.folder_writer import FolderWriter
+from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.formats import tree
 from keras_npu_dump.sizes import plural
@@ -20,7 +21,7 @@ from keras_npu_dump.sizes import plural
 
 def export(source: Any, target: Any, form: Form,
            origin_formats: Optional[OriginFormats] = None,
-           progress: Optional[ProgressCallback] = None) -> ExportResult:
+           progress: Optional[Progress] = None) -> ExportResult:
     """Writes the tensors of all dump files below `source` to `target`.
 
     The folders below `source` are repeated below `target`. Run again, it
@@ -47,7 +48,7 @@ def export(source: Any, target: Any, form: Form,
     with places.writing(target):
         for folder, relative, files in work:
             output = os.path.normpath(os.path.join(target, relative))
-            writer = Writer(folder, output, form, origin_formats or {}, result)
+            writer = FolderWriter(folder, output, form, origin_formats or {}, result)
             try:
                 for file in files:
                     writer.add(file)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
 from keras_npu_dump.analysis.operators import fusion_pass
 from keras_npu_dump.analysis.run import Run, open_run
@@ -25,6 +25,7 @@ from keras_npu_dump.analysis.triage.rules import (
 from keras_npu_dump.analysis.views import PairView
 from keras_npu_dump.collector.graphs.roles import ROLES
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.sizes import plural
 
 SCHEMA = "keras_npu_dump.triage/1"
@@ -33,7 +34,6 @@ _OF_DATA = ("nan", "infinity", "saturation", "underflow", "jump", "zero-gradient
             "vanishing-gradient", "constant-output", "ranks-disagree")
 _OF_GRAPH = ("zero-gradient", "vanishing-gradient", "constant-output")
 
-Progress = Callable[[str, int, Optional[int]], None]
 
 
 @dataclasses.dataclass(repr=False)

@@ -11,6 +11,7 @@ from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.content import dump_options
 from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder
 from keras_npu_dump.collector.scan.headers import Content, SoundCheck, read_content
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.sizes import human_bytes
 
@@ -22,7 +23,7 @@ Fault = Tuple[Session, DumpFolder, int, Content]
 
 
 def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Problems,
-                progress: Optional[Callable[[str, int, Optional[int]], None]] = None,
+                progress: Optional[Progress] = None,
                 now: Callable[[float], None] = time.sleep) -> Set[str]:
     """Empty, truncated, foreign and unexplained files, and step folders without any; returns
     the folders with faults.

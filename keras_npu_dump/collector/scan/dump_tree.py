@@ -12,6 +12,7 @@ from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder, Names
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.formats.names import classify
 from keras_npu_dump.formats.tree import (
@@ -39,7 +40,7 @@ class Tree(NamedTuple):
 
 
 def scan_tree(path: str, problems: Problems,
-              progress: Optional[Callable[[str, int, Optional[int]], None]] = None,
+              progress: Optional[Progress] = None,
               only: Optional[Callable[[Tuple[str, ...]], bool]] = None) -> Tree:
     """Lists every dump folder at or below `path`, siblings in numeric order.
 

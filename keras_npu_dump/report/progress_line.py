@@ -11,7 +11,7 @@ _EVERY = 0.2
 _EVERY_IN_A_LOG = 10.0
 
 
-class Progress:
+class ProgressLine:
     """Called as (stage, done, total or None); says something only when it takes long.
 
     On a terminal one line is rewritten, elsewhere a line comes every ten seconds.
@@ -44,7 +44,7 @@ class Progress:
     def _count(self, number: int) -> str:
         return human_bytes(number) if self._bytes else "{:,}".format(number)
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressLine":
         return self
 
     def __exit__(self, *exception: Any) -> None:

@@ -14,7 +14,7 @@ import os
 import time
 from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
-from keras_npu_dump.collector.graphs.body import Body, Part
+from keras_npu_dump.collector.graphs.body import Body, EmulatedPart
 from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
@@ -235,7 +235,7 @@ def _count(steps: Sequence[Execution]) -> List[Dict[str, int]]:
     return list(known.values())
 
 
-def _lacking(counts: Dict[str, int], parts: Sequence[Part]) -> Dict[str, int]:
+def _lacking(counts: Dict[str, int], parts: Sequence[EmulatedPart]) -> Dict[str, int]:
     """What the operators of an emulated graph left less than others of the same graph."""
     gone: Dict[str, int] = {}
     for part in parts:

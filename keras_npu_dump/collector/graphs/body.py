@@ -44,7 +44,7 @@ class OpFact:
     conditional: bool = False
 
 
-class Part(NamedTuple):
+class EmulatedPart(NamedTuple):
     """A graph of an emulated dump: each time it runs, each of `keys` leaves one file.
 
     `always`: it runs once in every execution, not any number of times.
@@ -78,7 +78,7 @@ class Body:
     types: Set[str]
     has_step: bool
     options: Dict[str, str]
-    parts: List[Part] = dataclasses.field(default_factory=list)
+    parts: List[EmulatedPart] = dataclasses.field(default_factory=list)
     absent: List[str] = dataclasses.field(default_factory=list)
     operator_names: Set[str] = dataclasses.field(default_factory=set)
     owed_by: Dict[Tuple[str, FrozenSet[str]], FrozenSet[str]] = dataclasses.field(
@@ -208,7 +208,7 @@ class _Reader:
             self._leaves.append((graph.name, frozenset(one for one in names if isinstance(
                 one, str)), bool(graph.attrs.get(ALWAYS))))
 
-    def _parts(self) -> List[Part]:
+    def _parts(self) -> List[EmulatedPart]:
         """Names of files that two graphs share tell nothing."""
         owners: Dict[str, int] = {}
         found = []
@@ -218,7 +218,7 @@ class _Reader:
         for keys in self._by_graph.values():
             for key in keys:
                 owners[key] = owners.get(key, 0) + 1
-        return [Part(frozenset(key for key in keys if owners[key] == 1), always)
+        return [EmulatedPart(frozenset(key for key in keys if owners[key] == 1), always)
                 for keys, always in found]
 
     def body(self) -> Body:

@@ -4,17 +4,18 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterable, Optional, Sequence, Union
 
-from keras_npu_dump.collector import answer
+from keras_npu_dump.collector.answer import make_manifest
+from keras_npu_dump.collector.checks.check_job import check_job
 from keras_npu_dump.collector.graphs.roles import ROLES
-from keras_npu_dump.collector.job import Job
-from keras_npu_dump.collector.processes.sessions import group_sessions
+from keras_npu_dump.collector.job import make_job
+from keras_npu_dump.collector.processes.who_ran import find_processes
 from keras_npu_dump.collector.rules.evidence import DEFAULT_KEYWORDS
 from keras_npu_dump.collector.scan.dump_tree import only_device, scan_tree
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.manifest import Manifest
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.reading import read_run, read_runs
+from keras_npu_dump.records.reading import read_run
 
 
 def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
@@ -64,30 +65,24 @@ def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
                                                known)
     only = None if own is None or own.device is None else only_device(own.device)
     tree = scan_tree(path, problems, progress, only)
-    sessions = group_sessions(tree.folders, tree.dump_path)
-    # Dump paths of several hosts may lie side by side, each with records of its own.
-    roots = list(dict.fromkeys([tree.dump_path] + sorted(one.root for one in sessions)))
-    runs = [run for root in roots for run in read_runs(root, problems)]
-    if own is not None and known is not None:
-        runs = [run for run in runs if run.run_id != run_id] + [own]
-    job = Job(roots, os.path.abspath(path), runs, problems)
-    job.link(sessions, run_id)
-    job.read_graphs(graphs, keywords)
-    job.pair()
-    job.check(None if verify else budget, tree.narrow, progress)
-    manifest = answer.make_manifest(job, role)
+    processes = find_processes(tree, run_id, None if known is None else own, problems)
+    job = make_job(os.path.abspath(path), processes, graphs, keywords, problems)
+    check_job(job, None if verify else budget, tree.narrow, problems, progress)
+    manifest = make_manifest(job, problems, role)
     if write and not manifest.empty:
         if output is not None:
             manifest.write(os.path.join(output, "manifest.json") if os.path.isdir(output)
                            else output)
         elif not tree.narrow:
             # A part of the answer never replaces the whole one.
-            whole = manifest if role is None else answer.make_manifest(job, None)
-            manifest.path = _write(whole, job.dump_path if run_id is None else job.own[0].folder)
+            whole = manifest if role is None else make_manifest(job, problems, None)
+            manifest.path = _write(whole, processes.dump_path if run_id is None
+                                   else processes.own[0].folder)
     return manifest
 
 
 def _write(manifest: Manifest, folder: str) -> Optional[str]:
+    """The path of the manifest.json that was written; None where it cannot be."""
     try:
         return manifest.write(os.path.join(folder, "manifest.json"))
     except InputError:

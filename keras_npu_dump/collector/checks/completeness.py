@@ -15,7 +15,7 @@ from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.sizes import human_bytes
 
-# Between the two looks at a file that seems cut off.
+# Seconds between the two looks at a file that seems cut off.
 LOOK_AGAIN = 0.3
 _LOW_DISK = 100 * 1000 ** 2
 
@@ -24,12 +24,18 @@ Fault = Tuple[Session, DumpFolder, int, Content]
 
 def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Problems,
                 progress: Optional[Progress] = None,
-                now: Callable[[float], None] = time.sleep) -> Set[str]:
-    """Empty, truncated, foreign and unexplained files, and step folders without any; returns
-    the folders with faults.
+                sleep: Callable[[float], None] = time.sleep) -> Set[str]:
+    """Tells empty, truncated, foreign and unexplained files, and step folders without any.
 
     Args:
-      budget: how many files are opened at most; None opens all.
+      sessions: whose folders are looked at.
+      budget: how many files are opened at most, spread evenly; None opens all.
+      problems: are told.
+      progress: called as ("headers", files opened, files to open).
+      sleep: called with the seconds to wait before the second look at what seems broken.
+
+    Returns:
+      The paths of the folders with empty or broken files, and of those without any.
     """
     faults: List[Fault] = []
     work: List[Tuple[Session, DumpFolder, List[int]]] = []
@@ -55,7 +61,7 @@ def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Pr
         problems.add("sampled", "of %d files %d were opened, every %d. of each folder" % (
             total, opened, step), hint="--verify opens all of them")
     bare = missing_files.without_files(sessions)
-    _tell_faults(faults, problems, now, bool(bare))
+    _tell_faults(faults, problems, sleep, bool(bare))
     missing_files.tell_without(bare, problems)
     return {folder.path for _, folder, _, content in faults if content.fault != "foreign"}.union(
         folder.path for _, folder in bare)
@@ -91,11 +97,15 @@ def _tell_unmapped(folder: DumpFolder, position: int, problems: Problems) -> Non
         folder.names[position], said), path=os.path.join(folder.path, folder.names[position]))
 
 
-def _tell_faults(faults: List[Fault], problems: Problems, now: Callable[[float], None],
+def _tell_faults(faults: List[Fault], problems: Problems, sleep: Callable[[float], None],
                  wait: bool) -> None:
+    """Tells what the second look shows as well; files that grew are counted by folder.
+
+    `wait`: take the second look later in any case, for the folders without files.
+    """
     maybe = [one for one in faults if one[3].fault in ("empty", "truncated")]
     if wait or any(not one[0].alive for one in maybe):
-        now(LOOK_AGAIN)
+        sleep(LOOK_AGAIN)
     growing: Dict[str, int] = {}
     for session, folder, position, content in faults:
         name = folder.names[position]

@@ -1,174 +1,88 @@
-"""Ties data_index folders to Keras iterations through the journal's sections."""
+"""Which Keras iterations of a training cannot be known for sure, and why."""
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Dict, List, Sequence
 
-from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.pairing.match import Paired
-from keras_npu_dump.collector.rules.by_name import whole_name
-from keras_npu_dump.collector.rules.content import SAME_OPERATORS
-from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.reading import RecordedRun, RecordedSection
-
-# What ties a graph to its section of the journal, strongest first.
-RULES = ["name", "operators", "order"]
-
-
-def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Optional[RecordedRun],
-                    graphs: Sequence[BuildGraph]) -> None:
-    """Gives each training graph of one session its section of the journal.
-
-    By the function's name; by its operators; what is left in order, since
-    sections, graph files and model ids are all numbered as functions appear.
-    `unpaired` are units of the session without a graph: each may be a section.
-    """
-    if run is None:
-        return
-    trained = sorted(trained, key=training_order)
-    free = list(run.sections)
-    if "name" in RULES:
-        free = _assign(trained, free, _same_name)
-    free = _without_named(free, run, graphs)
-    if "operators" in RULES:
-        free = _assign(trained, free, _same_operators)
-    if "order" not in RULES:
-        return
-    rest = [one for one in trained if one.section is None]
-    reached = [section for section in free if section.executions] or free
-    slots: List[Union[Paired, Unit]] = [*rest, *_first_parts(unpaired)]
-    slots.sort(key=_load_order)
-    if len(slots) != len(reached):
-        slots = list(rest)
-    if len(slots) == len(reached):
-        for one, section in zip(slots, reached):
-            if isinstance(one, Paired):
-                one.section = section
-    else:
-        # Too few or too many to count: only what the folders themselves tell.
-        _assign(rest, reached, lambda section, one: sorted(section.executions) == one.indices)
-
-
-def _first_parts(units: Sequence[Unit]) -> List[Unit]:
-    """Of the parts of one dynamic graph the first: together they are one section."""
-    first: Dict[str, Unit] = {}
-    for unit in sorted(units, key=_load_order):
-        first.setdefault(whole_name(unit.model_name or str(unit.model_id)), unit)
-    return list(first.values())
-
-
-def _assign(trained: Sequence[Paired], free: List[RecordedSection],
-            test: Callable[[RecordedSection, Paired], bool]) -> List[RecordedSection]:
-    """Ties what fits one to one, or what fits several and has the same folders.
-    Returns the sections that are left."""
-    for narrow in (True, False):
-        for one in trained:
-            fits = [section for section in free if one.section is None and test(section, one)
-                    and (not narrow or sorted(section.executions) == one.indices)]
-            if len(fits) != 1:
-                continue
-            # Later builds of the same graph are no rivals: the first one was counted.
-            rivals = [other for other in trained if other is not one and other.section is None
-                      and other.graph.name != one.graph.name and test(fits[0], other)
-                      and (not narrow or sorted(fits[0].executions) == other.indices)]
-            if not rivals:
-                one.section = fits[0]
-                free.remove(fits[0])
-    return free
-
-
-def _without_named(free: List[RecordedSection], run: RecordedRun,
-                   graphs: Sequence[BuildGraph]) -> List[RecordedSection]:
-    """Sections that no name ties to a graph. Where GE named all graphs in its own
-    way, the journal's names tie nothing."""
-    if any(graph.is_called(section.graph_name) for section in run.sections for graph in graphs):
-        return [section for section in free if section.graph_name is None]
-    return free
-
-
-def _load_order(one: Union[Paired, Unit]) -> int:
-    """The model id: GE counts models as it loads them."""
-    if isinstance(one, Unit):
-        return one.model_id or 0
-    return min(match.unit.model_id or 0 for match in one.matches)
-
-
-def training_order(one: Paired) -> Tuple[int, int, int]:
-    """Sections in the order of execution: by section, else as GE numbered the graphs."""
-    ids = [match.unit.model_id for match in one.matches if match.unit.model_id is not None]
-    return (one.section.number if one.section is not None else 1 << 30,
-            min(ids) if ids else 1 << 30, one.graph.file.name.index)
-
-
-def _same_name(section: RecordedSection, one: Paired) -> bool:
-    return one.graph.is_called(section.graph_name)
-
-
-def _same_operators(section: RecordedSection, one: Paired) -> bool:
-    if not section.operators or one.graph.body is None:
-        return False
-    names = one.graph.body.names_of_operators()
-    have = sum(1 for name in section.operators if name in names)
-    return have >= SAME_OPERATORS * len(section.operators)
-
-
-def iteration_of(one: Paired, model_id: Optional[int],
-                 data_index: Optional[int]) -> Optional[Dict[str, int]]:
-    if one.section is None or data_index is None or model_id in one.reloaded:
-        return None
-    execution = one.section.executions.get(data_index)
-    return None if execution is None or execution.iteration is None else dict(execution.iteration)
 
 
 def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
-    """Says which iterations cannot be known for sure, and why."""
-    for one in trained:
-        bare = [folder for match in one.matches for folder in match.unit.folders
-                if folder.data_index is None]
-        if bare:
-            problems.add(
-                "index-uncertain", "the files of %s have no data_index: the graph has no step id, "
-                "all its executions lie in one folder" % one.graph.name, path=bare[0].path)
-        later = one.reloaded
-        if not later and one.section is None and any(
-                other.section is not None and other.graph.name == one.graph.name
-                for other in trained):
-            later = [match.unit.model_id or 0 for match in one.matches]
+    """Tells, for each training graph of a session, what is uncertain about its iterations.
+
+    Args:
+      trained: the training graphs of one session, tied to their sections of the journal.
+      problems: are told of `index-uncertain`.
+    """
+    for pair in trained:
+        _tell_no_index(pair, problems)
+        later = _later_loads(pair, trained)
         if later:
             problems.add(
                 "index-uncertain", "%s was built again: the folders of model id %s count "
                 "from 0 anew, the journal cannot tell which batches they are" % (
-                    one.graph.name, ", ".join(str(number) for number in later)),
-                path=one.folder)
-        _tell_loop(one, problems)
-        if one.section is None:
-            run = one.session.run
-            counted = [] if run is None else [part for part in run.sections if part.executions]
-            if counted and not later:
-                problems.add(
-                    "index-uncertain", "which of %d functions in the journal %s was cannot be "
-                    "told" % (len(counted), one.graph.name), path=one.folder)
-            continue
-        reasons: Dict[str, List[int]] = {}
-        for index in one.indices:
-            execution = one.section.executions.get(index)
-            if execution is not None and execution.uncertain:
-                reasons.setdefault(str(execution.uncertain), []).append(index)
-        for reason, indices in reasons.items():
-            problems.add(
-                "index-uncertain", "epoch and batch of data_index %s of %s may be off: %s" % (
-                    ", ".join(str(index) for index in indices[:8]), one.graph.name, reason),
-                path=one.folder)
+                    pair.graph.name, ", ".join(str(number) for number in later)),
+                path=pair.folder)
+        _tell_loop(pair, problems)
+        if pair.section is not None:
+            _tell_doubts(pair, problems)
+        elif not later:
+            _tell_no_section(pair, problems)
 
 
-def _tell_loop(one: Paired, problems: Problems) -> None:
+def _tell_no_index(pair: Paired, problems: Problems) -> None:
+    bare = [folder for match in pair.matches for folder in match.unit.folders
+            if folder.data_index is None]
+    if bare:
+        problems.add(
+            "index-uncertain", "the files of %s have no data_index: the graph has no step id, "
+            "all its executions lie in one folder" % pair.graph.name, path=bare[0].path)
+
+
+def _later_loads(pair: Paired, trained: Sequence[Paired]) -> List[int]:
+    """Model ids whose counter began anew after the journal had counted an earlier load:
+    of the pair itself, or all of it where another file of the same name was counted."""
+    if pair.reloaded or pair.section is not None:
+        return pair.reloaded
+    if any(other.section is not None and other.graph.name == pair.graph.name
+           for other in trained):
+        return [match.unit.model_id or 0 for match in pair.matches]
+    return []
+
+
+def _tell_loop(pair: Paired, problems: Problems) -> None:
     """A loop on the device counts by its own arithmetic (runtime dump_task.cpp)."""
-    run = one.session.run
+    run = pair.session.run
     size = str(run.environment.get("NPU_LOOP_SIZE") or "1") if run is not None else "1"
-    marked = one.section is not None and any(
-        execution.uncertain for execution in one.section.executions.values())
+    marked = pair.section is not None and any(
+        execution.uncertain for execution in pair.section.executions.values())
     if size != "1" and not marked:
         problems.add(
             "index-uncertain", "NPU_LOOP_SIZE=%s: data_index of %s counts iterations on the "
             "device (call * %s + position in the loop), not calls from Keras" % (
-                size, one.graph.name, size), path=one.folder)
+                size, pair.graph.name, size), path=pair.folder)
+
+
+def _tell_no_section(pair: Paired, problems: Problems) -> None:
+    """The journal counted functions, and nothing ties one of them to this graph."""
+    run = pair.session.run
+    counted = [] if run is None else [part for part in run.sections if part.executions]
+    if counted:
+        problems.add(
+            "index-uncertain", "which of %d functions in the journal %s was cannot be "
+            "told" % (len(counted), pair.graph.name), path=pair.folder)
+
+
+def _tell_doubts(pair: Paired, problems: Problems) -> None:
+    """What the journal itself doubts, each reason once with the indices it holds for."""
+    executions = {} if pair.section is None else pair.section.executions
+    reasons: Dict[str, List[int]] = {}
+    for index in pair.indices:
+        execution = executions.get(index)
+        if execution is not None and execution.uncertain:
+            reasons.setdefault(str(execution.uncertain), []).append(index)
+    for reason, indices in reasons.items():
+        problems.add(
+            "index-uncertain", "epoch and batch of data_index %s of %s may be off: %s" % (
+                ", ".join(str(index) for index in indices[:8]), pair.graph.name, reason),
+            path=pair.folder)

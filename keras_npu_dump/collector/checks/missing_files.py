@@ -22,7 +22,7 @@ from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder
 from keras_npu_dump.op_types.graph_parts import SWITCH_TYPES
 from keras_npu_dump.records.problems import ERROR, WARNING, Problems
 
-# Between the two looks at a step that seems to lack files.
+# Seconds between the two looks at a step that seems to lack files.
 LOOK_AGAIN = 0.3
 _HINT = "a full disk, or a process that was ended, leaves such steps"
 
@@ -132,11 +132,14 @@ class _Lack:
 
 
 def check_steps(pairs: Sequence[Paired], unpaired: Sequence[Unit], problems: Problems,
-                now: Callable[[float], None] = time.sleep) -> None:
+                sleep: Callable[[float], None] = time.sleep) -> None:
     """Tells steps with fewer files than they must have.
 
     Args:
+      pairs: graphs with their folders; each is compared with itself alone.
       unpaired: units without a graph; each is compared with itself alone.
+      problems: are told.
+      sleep: called with the seconds to wait before the second look.
     """
     lacks: List[_Lack] = []
     for pair in pairs:
@@ -147,7 +150,7 @@ def check_steps(pairs: Sequence[Paired], unpaired: Sequence[Unit], problems: Pro
         if not _has_overflow([unit]):
             lacks += _of_graph([unit], None, unit.model_name or "an unknown graph", None)
     if any(not one.step.units[0].session.alive for one in lacks):
-        now(LOOK_AGAIN)
+        sleep(LOOK_AGAIN)
     for one in lacks:
         _tell(one, problems)
 

@@ -6,26 +6,17 @@ undecided, or contradicts itself, is a `guess` and says so.
 """
 from __future__ import annotations
 
-import dataclasses
 import os
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
+from keras_npu_dump.collector.pairing.candidate import Candidate
 from keras_npu_dump.collector.pairing.match import Match, Paired
 from keras_npu_dump.collector.pairing.name_index import NameIndex
 from keras_npu_dump.collector.pairing.shared_graphs import share_out, tell_shared
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules import all_rules
-from keras_npu_dump.collector.rules.content import MOST_OPERATORS, SAME_SHAPES
-from keras_npu_dump.collector.rules.evidence import (
-    AGAINST,
-    EXCLUDED,
-    FOR,
-    Context,
-    Evidence,
-    Unit,
-    weigh,
-)
+from keras_npu_dump.collector.rules.evidence import AGAINST, EXCLUDED, Context, Unit, weigh
 from keras_npu_dump.collector.scan.folders import DumpFolder
 
 # Rules that need no look into any file; they thin out the candidates.
@@ -33,80 +24,12 @@ CHEAP = ("full-name", "graph-id", "same-id", "other-name", "pid", "device", "pla
          "age", "journal")
 
 
-@dataclasses.dataclass
-class Candidate:
-    unit: Unit
-    graph: BuildGraph
-    found: Dict[str, Evidence]
-
-    def verdict(self, rule: str) -> Optional[str]:
-        one = self.found.get(rule)
-        return None if one is None else one.verdict
-
-    def value(self, rule: str) -> float:
-        one = self.found.get(rule)
-        return 0.0 if one is None else one.value
-
-    @property
-    def excluded(self) -> bool:
-        return any(one.verdict == EXCLUDED for one in self.found.values())
-
-    @property
-    def name_level(self) -> int:
-        """3 full name, 2 with or without the graph id, 1 the id alone, 0 none."""
-        if self.verdict("full-name") == FOR:
-            return 3
-        return 2 if "graph-id" in self.found else 1 if "same-id" in self.found else 0
-
-    @property
-    def contradicted(self) -> bool:
-        """The content says that this is another graph."""
-        return AGAINST in (self.verdict("operators"), self.verdict("shapes"))
-
-    @property
-    def content_fits(self) -> bool:
-        """Nearly all operators, both ways: enough to pair without any name."""
-        return (not self.contradicted and self.verdict("operators") == FOR
-                and self.value("coverage") >= MOST_OPERATORS
-                and ("shapes" not in self.found or self.value("shapes") >= SAME_SHAPES)
-                and self.found["operators"].strange <= 1 + self.unit.allowance)
-
-    @property
-    def strong(self) -> Tuple:
-        """Sort key of what can decide by itself, best last."""
-        return (
-            not self.contradicted,
-            self.name_level,
-            round(self.value("operators"), 3),
-            self._sign("pid"), self._sign("device"), self._sign("place"), self._sign("age"),
-            round(self.value("shapes"), 3),
-        )
-
-    @property
-    def key(self) -> Tuple:
-        """Sort key, best last; two candidates of one key cannot be told apart."""
-        return self.strong + (
-            self._sign("record-operators"), self._sign("journal"),
-            round(self.value("coverage"), 2), self.value("keyword"))
-
-    def beats(self, other: "Candidate") -> bool:
-        """The evidence decides between two candidates, not just prefers one.
-
-        What the journal or the record says of one graph only prefers it; it
-        decides where they know the other one as well.
-        """
-        if self.strong > other.strong:
-            return True
-        return any(rule in other.found and self._sign(rule) > max(other._sign(rule), 0)
-                   for rule in ("record-operators", "journal"))
-
-    def _sign(self, rule: str) -> float:
-        verdict = self.verdict(rule)
-        return self.value(rule) if verdict == FOR else -1.0 if verdict == AGAINST else 0.0
-
-
 def make_pairs(matches: Sequence[Match]) -> List[Paired]:
-    """One for each graph and session, in the order of the matches."""
+    """A pair for each graph and session, in the order of the matches.
+
+    Args:
+      matches: of all units; those without a graph are passed over.
+    """
     pairs: Dict[Tuple[int, int], Paired] = {}
     for match in matches:
         if match.graph is not None:
@@ -118,17 +41,25 @@ def make_pairs(matches: Sequence[Match]) -> List[Paired]:
 
 def make_units(sessions: Sequence[Session]) -> List[Unit]:
     """The folders of each model id; a session's files without model folders are one unit."""
-    units: Dict[Tuple, Tuple[Session, List[DumpFolder]]] = {}
+    units: List[Unit] = []
     for session in sessions:
+        models: Dict[Tuple[Optional[str], Optional[int]], List[DumpFolder]] = {}
         for folder in session.folders:
-            key = (id(session), folder.model_name, folder.model_id)
-            units.setdefault(key, (session, []))[1].append(folder)
-    return [Unit(session, key[1], key[2], folders) for key, (session, folders) in units.items()]
+            models.setdefault((folder.model_name, folder.model_id), []).append(folder)
+        units += [Unit(session, name, model_id, folders)
+                  for (name, model_id), folders in models.items()]
+    return units
 
 
 def match_units(units: Sequence[Unit], graphs: Sequence[BuildGraph],
                 context: Context) -> List[Match]:
-    """One match for each unit, in the order of the units."""
+    """A match for each unit, in the order of the units.
+
+    Args:
+      units: dump folders by model id, of all sessions.
+      graphs: all Build graphs that may be theirs.
+      context: what the rules need besides; it reads the bodies of graphs as they are needed.
+    """
     index = NameIndex(graphs)
     matches = [_match(unit, graphs, index, context) for unit in units]
     share_out(matches)
@@ -136,38 +67,67 @@ def match_units(units: Sequence[Unit], graphs: Sequence[BuildGraph],
     return matches
 
 
+class _Weighed(NamedTuple):
+    """Graphs that were weighed for one unit.
+
+    `candidates` are all of them; `looked` those that may be the graph and whose content
+    was looked at; `named` those of them whose name fits.
+    """
+
+    candidates: List[Candidate]
+    looked: List[Candidate]
+    named: List[Candidate]
+
+
 def _match(unit: Unit, graphs: Sequence[BuildGraph], index: NameIndex,
            context: Context) -> Match:
-    # Graphs whose name fits come first, and mostly that is all: others are weighed only if
-    # there are none, or if the content of those that there are says no.
-    asked = index.named(unit.model_name)
-    candidates = [Candidate(unit, graph, weigh(unit, graph, context, CHEAP)) for graph in asked]
-    looked = named = [one for one in candidates if one.name_level and not one.excluded]
-    _look_inside(unit, named, index, context)
+    weighed = _weigh_named(unit, index, context)
+    if all(one.contradicted for one in weighed.named):
+        # No name fits, or the content of those that do says no.
+        weighed = _weigh_others(unit, graphs, index, context, weighed)
+    if not weighed.looked:
+        return Match(unit, None, "guess", [], why=_why(unit, graphs, weighed.candidates))
+    return _decide(unit, weighed, context)
+
+
+def _weigh_named(unit: Unit, index: NameIndex, context: Context) -> _Weighed:
+    """Graphs whose name fits come first, and mostly that is all."""
+    candidates = [Candidate(unit, graph, weigh(unit, graph, context, CHEAP))
+                  for graph in index.named(unit.model_name)]
+    looked = [one for one in candidates if one.name_level and not one.excluded]
+    _look_inside(unit, looked, index, context)
     # The id alone is no name: what the content denies is another graph.
-    named = [one for one in named if one.name_level > 1 or not one.contradicted]
-    if not named or all(one.contradicted for one in named):
-        known = {id(graph) for graph in asked}
-        candidates += [Candidate(unit, graph, weigh(unit, graph, context, CHEAP))
-                       for graph in graphs if id(graph) not in known]
-        others = [one for one in candidates if not one.name_level and not one.excluded]
-        _look_inside(unit, others, index, context)
-        # Only the bodies show the names of sub-graphs.
-        named += [one for one in others if one.name_level]
-        looked = named + [one for one in others if not one.name_level and one.content_fits]
-    if not looked:
-        return Match(unit, None, "guess", [], why=_why(unit, graphs, candidates))
-    looked.sort(key=lambda one: one.key)
+    named = [one for one in looked if one.name_level > 1 or not one.contradicted]
+    return _Weighed(candidates, looked, named)
+
+
+def _weigh_others(unit: Unit, graphs: Sequence[BuildGraph], index: NameIndex, context: Context,
+                  weighed: _Weighed) -> _Weighed:
+    """Adds all other graphs: by the name of a sub-graph, or by content alone."""
+    known = {id(one.graph) for one in weighed.candidates}
+    candidates = weighed.candidates + [
+        Candidate(unit, graph, weigh(unit, graph, context, CHEAP))
+        for graph in graphs if id(graph) not in known]
+    others = [one for one in candidates if not one.name_level and not one.excluded]
+    _look_inside(unit, others, index, context)
+    # Only the bodies show the names of sub-graphs.
+    named = weighed.named + [one for one in others if one.name_level]
+    looked = named + [one for one in others if not one.name_level and one.content_fits]
+    return _Weighed(candidates, looked, named)
+
+
+def _decide(unit: Unit, weighed: _Weighed, context: Context) -> Match:
+    """The best of the graphs that were looked at, and how sure that is."""
+    looked = sorted(weighed.looked, key=lambda one: one.key)
     best = looked[-1]
     rivals = [one for one in looked[:-1] if not best.beats(one)]
     by_hand = [one for one in rivals if context.keywords_given
                and one.value("keyword") < best.value("keyword")]
     rivals = [one for one in rivals if one not in by_hand]
-    confidence, remarks = _confidence(best, rivals, named, by_hand)
-    evidence = [one.text for name, one in best.found.items() if name != "keyword"]
-    if "keyword" in best.found:
-        evidence.append(best.found["keyword"].text)
-    return Match(unit, best.graph, confidence, evidence + remarks,
+    confidence, remarks = _confidence(best, rivals, weighed.named, by_hand)
+    # The keyword's text comes last: it is what the vendor's procedure shows.
+    shown = sorted(best.found, key=lambda name: name == "keyword")
+    return Match(unit, best.graph, confidence, [best.found[name].text for name in shown] + remarks,
                  [one.graph for one in rivals], tied=[best.graph] + [
                      one.graph for one in rivals if one.key == best.key],
                  level=best.name_level)
@@ -175,6 +135,7 @@ def _match(unit: Unit, graphs: Sequence[BuildGraph], index: NameIndex,
 
 def _look_inside(unit: Unit, candidates: Sequence[Candidate], index: NameIndex,
                  context: Context) -> None:
+    """Adds what the bodies of the graphs and the heads of the dump files tell."""
     names = [name for name in all_rules.RULES if name not in CHEAP]
     for candidate in candidates:
         candidate.found.update(weigh(unit, candidate.graph, context, names))
@@ -186,6 +147,14 @@ def _look_inside(unit: Unit, candidates: Sequence[Candidate], index: NameIndex,
 def _confidence(best: Candidate, rivals: Sequence[Candidate],
                 named: Sequence[Candidate],
                 by_hand: Sequence[Candidate]) -> Tuple[str, List[str]]:
+    """(confidence, remarks to show with the evidence).
+
+    Args:
+      best: the graph that was chosen.
+      rivals: those that the evidence does not rule out.
+      named: those whose name fits.
+      by_hand: rivals that only the user's keyword decided against.
+    """
     remarks = []
     if by_hand:
         remarks.append("chosen by the keyword that was given, over %s" % ", ".join(

@@ -67,7 +67,7 @@ def _assign(trained: Sequence[Paired], free: List[RecordedSection],
             if len(fits) != 1:
                 continue
             # Later builds of the same graph are no rivals: the first one was counted.
-            rivals = [other for other in trained if other is not one and other.section is None
+            rivals = [other for other in trained if other.section is None
                       and other.graph.name != one.graph.name and test(fits[0], other)
                       and (not narrow or sorted(fits[0].executions) == other.indices)]
             if not rivals:

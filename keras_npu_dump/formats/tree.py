@@ -27,6 +27,11 @@ MAX_DEPTH = 64
 _TYPE, _FILE, _LINK = 0o170000, 0o100000, 0o120000  # of st_mode
 
 
+def is_time(name: str) -> bool:
+    """Whether a folder's name is a time: 14 digits, YYYYMMDDHHMMSS, or 12 without seconds."""
+    return _TIME.match(name) is not None
+
+
 class StepFolder(NamedTuple):
     """A folder that holds dump files.
 

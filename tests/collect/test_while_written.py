@@ -11,7 +11,7 @@ import time
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.collector.checks import completeness
+from keras_npu_dump.collector.checks import missing_files
 from keras_npu_dump.records.liveness import is_running
 from tests.collect import making
 from tests.collect.making import TIME, TRAIN
@@ -49,7 +49,7 @@ def test_a_file_that_grows_is_not_cut_off(tmp_path, monkeypatch):
     path = some_file(tmp_path)
     with open(path, "rb") as stream:
         content = stream.read()
-    monkeypatch.setattr(completeness, "LOOK_AGAIN", 0.3)
+    monkeypatch.setattr(missing_files, "LOOK_AGAIN", 0.3)
     started, stop = threading.Event(), threading.Event()
 
     def write():

@@ -76,7 +76,13 @@ def tell_graphs(job: Job, problems: Problems) -> None:
 
 
 def tell_undumped(job: Job, session: Session, problems: Problems) -> None:
-    """For a session without run record: a training graph was built, and no folder is its."""
+    """Tells that a training graph was built and no folder is its.
+
+    Args:
+      job: as it was paired.
+      session: without a run record, which would say what was asked for.
+      problems: are told of `not-dumped`.
+    """
     if job.trained[id(session)]:
         return
     for graph in job.graphs:

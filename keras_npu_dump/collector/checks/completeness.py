@@ -15,10 +15,9 @@ from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.sizes import human_bytes
 
-# Seconds between the two looks at a file that seems cut off.
-LOOK_AGAIN = 0.3
-_LOW_DISK = 100 * 1000 ** 2
+_LOW_DISK = 100 * 1000 ** 2  # bytes
 
+# The file at a position of a folder, and what is wrong with it.
 Fault = Tuple[Session, DumpFolder, int, Content]
 
 
@@ -105,7 +104,7 @@ def _tell_faults(faults: List[Fault], problems: Problems, sleep: Callable[[float
     """
     maybe = [one for one in faults if one[3].fault in ("empty", "truncated")]
     if wait or any(not one[0].alive for one in maybe):
-        sleep(LOOK_AGAIN)
+        sleep(missing_files.LOOK_AGAIN)
     growing: Dict[str, int] = {}
     for session, folder, position, content in faults:
         name = folder.names[position]
@@ -136,7 +135,12 @@ def _size(path: str) -> int:
 
 
 def check_operators(pair: Paired, problems: Problems) -> None:
-    """Operators that left no file in any step, and files without an operator."""
+    """Tells operators that left no file in any step, and files without an operator.
+
+    Args:
+      pair: a graph with its folders. An overflow dump owes no files.
+      problems: are told of `operator-missing` and `operator-foreign`.
+    """
     body = pair.graph.body
     if body is None or missing_files.is_overflow(pair):
         return
@@ -164,6 +168,13 @@ def check_operators(pair: Paired, problems: Problems) -> None:
 
 
 def check_disk(dump_path: str, faulty: Set[str], problems: Problems) -> None:
+    """Tells a disk with less than 100 MB free, or less than 1 GB where files are broken.
+
+    Args:
+      dump_path: a folder on that disk; one that cannot be asked is passed over.
+      faulty: folders with empty or broken files.
+      problems: are told of `disk-low`.
+    """
     try:
         status = os.statvfs(dump_path)
     except OSError:

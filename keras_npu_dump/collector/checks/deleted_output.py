@@ -15,7 +15,8 @@ _HINT = "who clears folders while a training runs: its script, or a job of this 
 
 
 def tell(run: RecordedRun, problems: Problems) -> None:
-    """One problem for a run of which anything was deleted; its consequences are others."""
+    """A single problem for a run of which anything was deleted; what follows from that is
+    told elsewhere."""
     if not run.lost:
         return
     what: Dict[str, List[str]] = {}
@@ -30,7 +31,13 @@ def tell(run: RecordedRun, problems: Problems) -> None:
 
 
 def took(run: RecordedRun, section: RecordedSection, index: int) -> bool:
-    """Whether the dump of an execution was there, or on its way, when its folder was deleted."""
+    """Whether the dump of an execution was there, or on its way, when its folder was deleted.
+
+    Args:
+      run: whose journal noted the deletions, with the executions that had run by then.
+      section: that the execution belongs to.
+      index: its data_index.
+    """
     return any(_took(event, section, index) for event in run.lost)
 
 
@@ -49,7 +56,13 @@ def took_graphs(run: Optional[RecordedRun]) -> bool:
 
 
 def tell_graphs(session: Session, units: Sequence[Unit], problems: Problems) -> None:
-    """One problem for all dump folders of a session whose graph files are gone."""
+    """A single problem for all dump folders of a session whose graph files are gone.
+
+    Args:
+      session: with a run that noted the deletion.
+      units: one for each model name and reason, at least one in all.
+      problems: are told of `no-graph`.
+    """
     first = units[0]
     problems.add(
         "no-graph", "%s of %s %s no graph file: they were deleted while the training ran" % (

@@ -12,17 +12,17 @@ from __future__ import annotations
 import collections
 import os
 import time
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Counter, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.body import Body, EmulatedPart
 from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
-from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder
+from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder, FileFact
 from keras_npu_dump.op_types.graph_parts import SWITCH_TYPES
 from keras_npu_dump.records.problems import ERROR, WARNING, Problems
 
-# Seconds between the two looks at a step that seems to lack files.
+# Seconds between the two looks at a step that seems to lack files, or a file its end.
 LOOK_AGAIN = 0.3
 _HINT = "a full disk, or a process that was ended, leaves such steps"
 
@@ -31,8 +31,10 @@ class Execution:
     """The folders of one execution: one, or one for each part of a dynamic graph.
 
     Attributes:
-      load: how often the graph had been loaded before. data_index: as in the path.
-      units: the unit of each folder.
+      load: how often the graph had been loaded before.
+      data_index: as in the path, None where that level is missing.
+      folders: of the parts; `units` has the unit of each.
+      counts: files of each operator ("type.name"), of the kinds that are dump data.
     """
 
     __slots__ = ("counts", "data_index", "folders", "load", "units")
@@ -46,10 +48,12 @@ class Execution:
 
     @property
     def path(self) -> str:
+        """The folder to show for the execution."""
         return self.folders[0].path
 
     @property
     def operators(self) -> FrozenSet[str]:
+        """The "type.name" of every operator that has a file in one of the folders."""
         return frozenset().union(*[one.operators for one in self.folders])
 
     @property
@@ -220,14 +224,14 @@ def _count(steps: Sequence[Execution]) -> List[Dict[str, int]]:
     The names of neighbouring steps are mostly alike: those are counted once.
     """
     known: Dict[FrozenSet[Tuple[str, int]], Dict[str, int]] = {}
-    facts: List[list] = []
+    facts: List[List[FileFact]] = []
     counts: Dict[str, int] = {}
     for step in steps:
         mine = [folder.facts for folder in step.folders]
         if mine != facts:
-            counter: Dict[Any, int] = collections.Counter()
+            counter: Counter[FileFact] = collections.Counter()
             for one in mine:
-                counter.update(one)  # type: ignore[arg-type]
+                counter.update(one)
             counts = {}
             for fact, number in counter.items():
                 if fact[1] is not None and fact[0] in DUMP_KINDS:
@@ -312,6 +316,12 @@ def _is_within(counts: Dict[str, int], other: Dict[str, int]) -> bool:
 
 
 def some(keys: FrozenSet[str], body: Optional[Body], count: int = 3) -> str:
-    """A few operators by name."""
+    """The first `count` of some operators in alphabetic order, with commas between them.
+
+    Args:
+      keys: "type.name" as in dump file names.
+      body: knows their names in the graph; without it the keys are shown.
+      count: of operators.
+    """
     return ", ".join(sorted(body.keys[key].name if body is not None and key in body.keys else key
                             for key in keys)[:count])

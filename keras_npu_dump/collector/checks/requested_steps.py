@@ -152,8 +152,14 @@ def check_layers(layers: Sequence[str], trained: Sequence[Paired],
 
 
 def nearest(name: str, names: Iterable[str], count: int = 3) -> List[str]:
-    """At most `count` real names close to a wrong one, best first: those that end in it,
-    then similar spelling, then those that contain it."""
+    """Real names close to a wrong one, best first: those that end in it, then similar
+    spelling, then those that contain it.
+
+    Args:
+      name: that nothing has.
+      names: that there are.
+      count: how many to return at most.
+    """
     names = sorted(names)
     ends = [one for one in names if one.endswith("/" + name) or one.lower() == name.lower()]
     inside = [one for one in names if name in one and one not in ends]
@@ -184,7 +190,13 @@ def check_session(trained: Sequence[Paired], problems: Problems) -> None:
 
 
 def check_unasked(asked: Optional[StepSet], pair: Paired, problems: Problems) -> None:
-    """Tells folders of steps that were not asked for; `asked` is None where dump was off."""
+    """Tells folders of steps that were not asked for.
+
+    Args:
+      asked: the steps of the request; None where dump was off or nothing is known.
+      pair: a training graph with its folders.
+      problems: are told of `step-unasked`.
+    """
     if asked is None or asked.is_all:
         return
     extra = [index for index in pair.indices if index not in asked]

@@ -21,10 +21,11 @@ class Ending(NamedTuple):
 
 
 def of(run: RecordedRun, counts: List[int]) -> Ending:
-    """The ending of a run.
+    """The ending of a run: what its record and the journal's counts say about it.
 
     Args:
-      counts: of executions, of each training graph that ran.
+      run: the run record with its journal.
+      counts: numbers of executions, for each training graph that ran.
     """
     most = max(counts or [0])
     executions = "%d executions" % most

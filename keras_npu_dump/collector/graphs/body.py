@@ -115,6 +115,11 @@ def _has_data(op: OpFact, mode: str) -> bool:
 def read_body(path: str, size: int) -> Body:
     """Reads a graph file whole.
 
+    Args:
+      path: of the file.
+      size: bytes; from 64 MiB on the operators are read one by one, and the options of the
+        graph are not.
+
     Raises:
       FormatError, OSError: as `formats.graph_reader`.
     """
@@ -148,6 +153,8 @@ class _Kind:
 
 
 class _Reader:
+    """Takes in the operators of a file in their order and makes the Body of them."""
+
     def __init__(self) -> None:
         self.names: List[str] = []
         self.options: Dict[str, str] = {}

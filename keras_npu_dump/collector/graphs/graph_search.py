@@ -15,13 +15,12 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tupl
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.regular import NotRegularError, check_regular, what_is_there
 from keras_npu_dump.formats.names import GraphName, parse_graph_name
-from keras_npu_dump.formats.tree import walk
+from keras_npu_dump.formats.tree import is_time, walk
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import RecordedRun
 
 _PID = re.compile(r"pid_(\d+)_deviceid_(\d+)$")
 _COLLECT_PID = re.compile(r"(\d+)_(\d+)$")
-_TIME = re.compile(r"[0-9]{12,14}$")
 # A dump path in somebody's home directory is no licence to walk all of it.
 _MAX_FOLDERS = 20000
 
@@ -165,7 +164,7 @@ def _walk(found: Search, root: str, source: str, problems: Problems,
                          hint="name the folder with --graphs")
             return
         # Time folders hold dump data, and may hold hundreds of thousands of files.
-        folders[:] = sorted(name for name in folders if not (prune and _TIME.match(name)))
+        folders[:] = sorted(name for name in folders if not (prune and is_time(name)))
         _take(found, folder, names + folders, source, problems)
 
 

@@ -12,10 +12,16 @@ from keras_npu_dump.records.reading import RecordedSection
 
 @dataclasses.dataclass
 class Match:
-    """A unit with its graph; `graph` is None where none was found, `why` says it.
+    """A unit with its graph.
 
-    `rivals` are graphs that the evidence does not rule out; `tied` is the graph
-    with those among them that nothing tells from it. `level` grades the name.
+    Attributes:
+      unit: the dump folders of one model id.
+      graph: None where none was found; `why` says it.
+      confidence: "exact", "id", "content" or "guess".
+      evidence: texts, those of the rules first.
+      rivals: graphs that the evidence does not rule out.
+      tied: the graph, with those of the rivals that nothing tells from it.
+      level: of the name, 3 full name to 0 none (`Candidate.name_level`).
     """
 
     unit: Unit
@@ -30,7 +36,8 @@ class Match:
 
 @dataclasses.dataclass
 class Paired:
-    """A graph with its folders in one session; `section` of the journal, if one counted it."""
+    """A graph with its folders in one session, and the section of the journal that counted
+    its executions; None where it has none, or it is not known which."""
 
     session: Session
     graph: BuildGraph
@@ -39,6 +46,7 @@ class Paired:
 
     @property
     def indices(self) -> List[int]:
+        """The data_index of all folders, each once, in order."""
         return sorted({index for one in self.matches for index in one.unit.indices})
 
     @property

@@ -16,11 +16,17 @@ RULES = ["name", "operators", "order"]
 
 def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Optional[RecordedRun],
                     graphs: Sequence[BuildGraph]) -> None:
-    """Gives each training graph of one session its section of the journal.
+    """Sets `section` of each training graph of one session.
 
     By the function's name; by its operators; what is left in order, since
     sections, graph files and model ids are all numbered as functions appear.
-    `unpaired` are units of the session without a graph: each may be a section.
+
+    Args:
+      trained: the training graphs of the session with their folders.
+      unpaired: units of the session without a graph: each may be a section.
+      run: of the session; None leaves all sections open.
+      graphs: all Build graphs: a journal whose names none of them has ties nothing by
+        names.
     """
     if run is None:
         return
@@ -93,7 +99,8 @@ def _load_order(one: Union[Paired, Unit]) -> int:
 
 
 def training_order(one: Paired) -> Tuple[int, int, int]:
-    """Sections in the order of execution: by section, else as GE numbered the graphs."""
+    """Sort key of training graphs in the order of execution: by section, else as GE
+    numbered models and graphs."""
     ids = [match.unit.model_id for match in one.matches if match.unit.model_id is not None]
     return (one.section.number if one.section is not None else 1 << 30,
             min(ids) if ids else 1 << 30, one.graph.file.name.index)
@@ -113,6 +120,12 @@ def _same_operators(section: RecordedSection, one: Paired) -> bool:
 
 def iteration_of(one: Paired, model_id: Optional[int],
                  data_index: Optional[int]) -> Optional[Dict[str, int]]:
+    """The batch of an execution: {"fit", "epoch", "batch"}, all from 0; None if unknown.
+
+    Args:
+      one: the training graph, tied to its section.
+      model_id, data_index: of the folder. Only the first load of a graph was counted.
+    """
     if one.section is None or data_index is None or model_id in one.reloaded:
         return None
     execution = one.section.executions.get(data_index)

@@ -14,8 +14,11 @@ def share_out(matches: Sequence[Match]) -> None:
 
     GE numbers models as it loads them and graph files as it builds them, so
     the first of the units most likely wrote the first of the graphs.
+
+    Args:
+      matches: of all units; their graphs, rivals, confidence and evidence are changed.
     """
-    groups: Dict[Tuple, List[Match]] = {}
+    groups: Dict[Tuple[str, ...], List[Match]] = {}
     for match in matches:
         if len(match.tied) > 1:
             names = tuple(sorted(one.file.path for one in match.tied))
@@ -58,15 +61,20 @@ def _is_rebuild(members: Sequence[Match], graphs: Sequence[BuildGraph]) -> Optio
     return None if len(levels) != 1 else {3: "exact", 2: "id", 1: "id"}.get(levels.pop())
 
 
-def _order(match: Match) -> Tuple:
+def _order(match: Match) -> Tuple[str, int, int]:
     unit = match.unit
     return (unit.session.time or "", unit.session.device or 0, unit.model_id or 0)
 
 
 def tell_shared(matches: Sequence[Match]) -> None:
-    """A graph file is one process's. Several sessions that claim it shared a folder
-    and overwrote each other's file, or it is another one's: without a name that
-    is no more than a guess."""
+    """Notes graph files that several sessions claim.
+
+    A graph file is one process's. Those sessions shared a folder and overwrote each
+    other's file, or it is another process's: without a name that is no more than a guess.
+
+    Args:
+      matches: of all units; their evidence and confidence are changed.
+    """
     claims: Dict[int, Dict[int, Session]] = {}
     for match in matches:
         if match.graph is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import List, Optional, Sequence, Set, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collector.processes.sessions import SLACK, Session, local_seconds
 from keras_npu_dump.records.reading import RecordedRun
@@ -21,7 +21,16 @@ _AHEAD = 14 * 3600.0
 
 @dataclasses.dataclass
 class Launch:
-    """One launch. `start` is None where only the order is known, not the zone."""
+    """Processes that were started together.
+
+    Attributes:
+      number: from 0, in order of time.
+      sessions, runs: of the launch; a process may have left only one of the two.
+      begin: seconds of the first process, by whatever clock is known, to order launches.
+      start: seconds since the epoch of the first process, None where only the order is
+        known, not the zone.
+      last_dump: seconds since the epoch of the last dump file, None without any.
+    """
 
     number: int
     sessions: List[Session]
@@ -39,6 +48,7 @@ class Launches:
 
     @property
     def last(self) -> Optional[Launch]:
+        """The launch that is checked; None where nothing ran."""
         return self.launches[-1] if self.launches else None
 
     def of(self, mtime: float) -> Optional[int]:
@@ -86,6 +96,10 @@ def find_launches(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> L
     One launch is the processes that were started together: their devices or
     ranks differ, and they began close to each other or ran at the same time.
     A process that left no dump counts too: it may be the last one.
+
+    Args:
+      sessions: linked to their runs; `launch` of each is set.
+      runs: all run records.
     """
     launches: List[Launch] = []
     present: Set[Tuple[str, Optional[int]]] = set()
@@ -115,8 +129,20 @@ def find_launches(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> L
     return Launches(launches)
 
 
-def _members(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> List[Tuple]:
-    members: List[Tuple] = []
+class _Member(NamedTuple):
+    """A process: by its session, its run, or both. Times are seconds; `who` is its rank,
+    or without one its device."""
+
+    begin: float
+    last: float
+    who: Tuple[str, Optional[int]]
+    session: Optional[Session]
+    run: Optional[RecordedRun]
+
+
+def _members(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> List[_Member]:
+    """All processes, in order of time."""
+    members: List[_Member] = []
     for session in sessions:
         run = session.run
         begin = run.started if run is not None else None
@@ -125,13 +151,14 @@ def _members(sessions: Sequence[Session], runs: Sequence[RecordedRun]) -> List[T
         if begin is None:
             begin = local_seconds(session.time) or 0.0
         last = max(session.last_dump or begin, _end(run) if run is not None else begin)
-        members.append((begin, last, _who(session.rank, session.device), session, run))
+        members.append(_Member(begin, last, _who(session.rank, session.device), session, run))
     linked = {id(session.run) for session in sessions}
     for run in runs:
         if id(run) not in linked:
             begin = run.started or 0.0
-            members.append((begin, max(begin, _end(run)), _who(run.rank, run.device), None, run))
-    return sorted(members, key=lambda one: (one[0], str(one[2])))
+            members.append(_Member(begin, max(begin, _end(run)), _who(run.rank, run.device),
+                                   None, run))
+    return sorted(members, key=lambda one: (one.begin, str(one.who)))
 
 
 def _end(run: RecordedRun) -> float:

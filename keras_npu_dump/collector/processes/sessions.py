@@ -28,6 +28,8 @@ class Session:
 
     `root` is the folder that holds the time folder: the dump path, or one of
     several below it, as where the dump paths of hosts were copied side by side.
+    `run` is the run record of its process, None where none fits; `launch` numbers the
+    launch it belongs to.
     """
 
     time: Optional[str]
@@ -40,6 +42,7 @@ class Session:
 
     @property
     def rank(self) -> Optional[int]:
+        """0 for a run without RANK_ID; None without a run record."""
         if self.run is None:
             return None
         return 0 if self.run.rank is None else self.run.rank
@@ -57,6 +60,7 @@ class Session:
 
     @property
     def last_dump(self) -> Optional[float]:
+        """Seconds since the epoch of the last dump file, by the device's clock."""
         times = [one.last_time for one in self.folders if one.last_time]
         return max(times) / 1e6 if times else None
 
@@ -83,6 +87,7 @@ class Session:
 
     @property
     def label(self) -> str:
+        """`{time}/{deviceid}`, for messages."""
         return "%s/%s" % (self.time or "?", "?" if self.device is None else self.device)
 
 
@@ -98,8 +103,13 @@ def local_seconds(time: Optional[str]) -> Optional[float]:
 
 
 def group_sessions(folders: List[DumpFolder], dump_path: str) -> List[Session]:
-    """Folders by (root, time, device), in order of time and device."""
-    groups: Dict[Tuple, Session] = {}
+    """Sessions in order of time and device.
+
+    Args:
+      folders: all dump folders of the tree.
+      dump_path: the root of sessions whose folders have no time.
+    """
+    groups: Dict[Tuple[str, Optional[str], Optional[int]], Session] = {}
     for folder in folders:
         key = (folder.prefix, folder.time, folder.device)
         if key not in groups:
@@ -114,6 +124,10 @@ def link_runs(sessions: List[Session], runs: List[RecordedRun]) -> None:
 
     A record is begun before its device is opened, so of several runs on one
     device the last session belongs to the run that began last, and so on back.
+
+    Args:
+      sessions: `run` and `run_evidence` of each are set where a run fits.
+      runs: all run records; each belongs to one session at most.
     """
     taken = set()
     own_roots = {run.root for run in runs}

@@ -39,6 +39,8 @@ def dated(name: str) -> Optional[Tuple[str, str]]:
 
 @rule("full-name")
 def full_name(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
+    """The folder has the name of the graph, or of one of its sub-graphs: the strongest
+    evidence, since the device takes the folder's name from the loaded graph."""
     if unit.model_name is None:
         return None
     if unit.model_name == graph.dump_name:
@@ -52,7 +54,10 @@ def full_name(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evide
 @rule("graph-id")
 def graph_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """The name with or without the graph id that some versions append, also in
-    the parts of a dynamic graph (GE graph_manager.cc, dynamic_shape_partition.cc)."""
+    the parts of a dynamic graph (GE graph_manager.cc, dynamic_shape_partition.cc).
+
+    Nearly as strong as the full name: another graph of the process has another id.
+    """
     model, name = unit.model_name, graph.dump_name
     if not model or not name or model in names_of(graph):
         return None
@@ -71,7 +76,8 @@ def graph_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Eviden
 
 @rule("same-id")
 def same_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """The same trailing id with another time: the two are taken at different moments."""
+    """The same trailing id with another time: TF1's adapter takes the two at different
+    moments. Weak, since ids begin anew in each process: the content may deny it."""
     ours, theirs = _DEFAULT.match(unit.model_name or ""), _DEFAULT.match(graph.dump_name or "")
     if not ours or not theirs or unit.model_name in names_of(graph):
         return None
@@ -85,17 +91,29 @@ def same_id(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
 
 @rule("other-name")
 def other_name(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """Two names of one kind that differ in their number: two functions of one process."""
+    """Two names of one kind that differ in their number are two functions of one process,
+    and their graphs may hold the same operators: this excludes the graph."""
     model = whole_name(unit.model_name or "")
     name = graph.dump_name or ""
     if full_name(unit, graph, context) or graph_id(unit, graph, context):
         return None
-    for pattern, key in ((_FUNCTION, lambda m: (m.group(1), m.group(2))),
-                         (_DEFAULT, lambda m: (m.group(1), m.group(3) or m.group(2)))):
-        ours, theirs = pattern.match(model), pattern.match(name)
+    for function_of in (_traced_function, _default_function):
+        ours, theirs = function_of(model), function_of(name)
         if ours and theirs:
-            if key(ours) == key(theirs):
+            if ours == theirs:
                 return None
             return Evidence("other-name", EXCLUDED, "the names say two functions: %s and %s"
                             % (unit.model_name, graph.name))
     return None
+
+
+def _traced_function(name: str) -> Optional[Tuple[str, str]]:
+    """Name and number of a function as TensorFlow 2 traces it."""
+    match = _FUNCTION.match(name)
+    return None if match is None else (match.group(1), match.group(2))
+
+
+def _default_function(name: str) -> Optional[Tuple[str, str]]:
+    """Name and id of a graph as TF1's adapter names it; without an id the time stands for it."""
+    match = _DEFAULT.match(name)
+    return None if match is None else (match.group(1), match.group(3) or match.group(2))

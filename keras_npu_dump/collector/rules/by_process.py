@@ -21,6 +21,11 @@ from keras_npu_dump.records.reading import RecordedSection
 
 @rule("pid")
 def pid(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
+    """The pid in the name of the graph's folder against the run record's.
+
+    Another pid excludes the graph where a run record has it: the graph is that run's.
+    Without one it only speaks against it, as in a container that was started again.
+    """
     run, number = unit.session.run, graph.file.pid
     if run is None or run.pid is None or number is None:
         return None
@@ -33,6 +38,8 @@ def pid(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
 
 @rule("device")
 def device(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
+    """The device in the name of the graph's folder against the one in the dump's path: a
+    process has one device, so that another one excludes the graph."""
     ours, theirs = unit.session.device, graph.file.device
     if ours is None or theirs is None:
         return None
@@ -44,7 +51,8 @@ def device(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence
 
 @rule("place")
 def place(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """Which of several dump paths side by side the graph file lies in."""
+    """Which of several dump paths side by side the graph file lies in: they were copied
+    from several hosts, and each has its own graphs."""
     inside = [root for root in context.roots if graph.file.path.startswith(root + os.sep)]
     if len(context.roots) < 2 or not inside:
         return None
@@ -60,7 +68,11 @@ def place(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]
 
 @rule("age")
 def age(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """Which launch the graph file was written in, by its time on disk."""
+    """Which launch the graph file was written in, by its time on disk.
+
+    GE writes a graph when it builds it, before its first execution: an older file is not
+    of this session. A later one speaks only against it, as copies have later times.
+    """
     launch = context.launches.of(graph.file.mtime)
     run = unit.session.run
     if launch is None or (run is not None and run.pid is not None and run.pid == graph.file.pid
@@ -76,7 +88,12 @@ def age(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
 
 @rule("journal")
 def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """The executions that the journal counted against the data_index folders."""
+    """The executions that the journal counted against the data_index folders.
+
+    Of graphs that the journals name. Equal numbers speak for the graph; some of them are
+    only shown, as steps may have been lost; others speak against it. A graph that only
+    another run counted is excluded.
+    """
     if not context.counted_by(graph):
         return None
     section = section_of(unit.session, graph)

@@ -25,7 +25,8 @@ SAME_SHAPES = 0.9
 
 @rule("operators")
 def operators(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """How many of the operators that have files are in the graph."""
+    """How many of the operators that have files are in the graph: below SAME_OPERATORS the
+    files are another graph's, and then not even the name makes a sure pair."""
     body = context.body(graph)
     if body is None or not unit.operators:
         return None
@@ -39,8 +40,9 @@ def operators(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evide
 
 @rule("coverage")
 def coverage(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """How many of the graph's operators that leave files have one; the best of
-    the whole graph and its sub-graphs, which have model ids of their own."""
+    """How many of the graph's operators that leave files have one: a large graph holds the
+    operators of many small ones. The best of the whole graph and its sub-graphs counts,
+    which have model ids of their own. Low coverage is only shown: files may be missing."""
     body = context.body(graph)
     if body is None or not unit.operators:
         return None
@@ -62,11 +64,12 @@ def coverage(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Eviden
 
 @rule("shapes")
 def shapes(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """Dtypes and shapes in a sample of the files against the graph's."""
+    """Dtypes and shapes in a sample of the files against the graph's: they tell graphs with
+    the same operators apart, as those of two batch sizes."""
     body = context.body(graph)
     if body is None:
         return None
-    equal, other = context.headers.compare(unit, body)
+    equal, other = context.headers.compare(unit.folders, body)
     if not equal and not other:
         return None
     text = "dtypes and shapes: %d of %d sampled files agree with the graph" % (
@@ -76,7 +79,8 @@ def shapes(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence
 
 @rule("record-operators")
 def record_operators(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """The compute operators of the traced function, as the run record keeps them."""
+    """The compute operators of the traced function, as the run record keeps them: they show
+    which graph was trained, whatever GE has called it."""
     run = unit.session.run
     body = context.body(graph)
     if run is None or body is None:
@@ -99,7 +103,8 @@ def record_operators(unit: Unit, graph: BuildGraph, context: Context) -> Optiona
 
 @rule("keyword")
 def keyword(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """The vendor's two methods: a word, or an operator's name, in the Build file."""
+    """The vendor's two methods: a word, or an operator's name, in the Build file. Shown; it
+    decides only where the user gave the word and nothing else tells graphs apart."""
     body = context.body(graph)
     if body is None or not context.keywords:
         return None
@@ -122,7 +127,12 @@ def keyword_hits(graph: BuildGraph, keywords: Sequence[str]) -> List[Tuple[str, 
 
 
 def dump_options(session: Session, graph: Optional[BuildGraph]) -> Tuple[str, FrozenSet[str]]:
-    """(dump_mode, names of dump_layer) of a session, from its record or the graph's options."""
+    """(dump_mode, names of dump_layer) of a session, from its record or the graph's options.
+
+    Args:
+      session: its run record comes first.
+      graph: asked where there is no record; its body may not have been read.
+    """
     if session.run is not None and session.run.options:
         return (str(session.run.options.get("dump_mode") or "output"),
                 frozenset(session.run.layers))

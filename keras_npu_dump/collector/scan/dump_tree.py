@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import array
 import os
-import re
 from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.collector.scan.folders import DUMP_KINDS, DumpFolder, Names
@@ -19,20 +18,26 @@ from keras_npu_dump.formats.tree import (
     MAX_DEPTH,
     StepFolder,
     interpret,
+    is_time,
     not_a_file,
     numeric_key,
     too_deep,
 )
 from keras_npu_dump.records.problems import Problems
 
-_TIME = re.compile(r"[0-9]{12,14}$")
 _LOOK = 200
 # Folders at the top of a dump path that hold no dump data.
 _OWN = ("runs", "graphs")
 
 
 class Tree(NamedTuple):
-    """A scanned tree. `narrow` if PATH was a level below the dump path."""
+    """A scanned tree.
+
+    Attributes:
+      dump_path: absolute; what was named may lie below or above it.
+      narrow: whether what was named is a level below the dump path.
+      folders: that hold dump files, or are steps without any.
+    """
 
     dump_path: str
     narrow: bool
@@ -44,8 +49,12 @@ def scan_tree(path: str, problems: Problems,
               only: Optional[Callable[[Tuple[str, ...]], bool]] = None) -> Tree:
     """Lists every dump folder at or below `path`, siblings in numeric order.
 
-    `only` is asked with the parts of each folder's path below `path`; where it
-    says no, the folder is passed over.
+    Args:
+      path: the dump path, or any level above or below it.
+      problems: are told of folders that cannot be read.
+      progress: called as ("scan", dump folders found, None).
+      only: is asked with the parts of each folder's path below `path`; where it
+        answers False, the folder is passed over.
 
     Raises:
       InputError: `path` is not a folder that can be read.
@@ -180,7 +189,7 @@ def _is_step(step: StepFolder, names: List[str]) -> bool:
 def _session_time(step: StepFolder) -> Tuple[str, Optional[str]]:
     """(prefix, time) with the outer one of two time folders as the time."""
     head, _, tail = step.prefix.rpartition(os.sep)
-    if step.time is not None and _TIME.match(tail):
+    if step.time is not None and is_time(tail):
         return head, tail
     return step.prefix, step.time
 
@@ -216,9 +225,10 @@ def _is_narrow(root: str, dump_path: str) -> bool:
 
 
 def only_device(device: int) -> Callable[[Tuple[str, ...]], bool]:
-    """For `scan_tree`: the folders of one device; of a job of many, a process wants its own."""
+    """For `scan_tree`: whether a folder may be of one device. Of a job of many devices a
+    process reads its own."""
     def wanted(below: Tuple[str, ...]) -> bool:
-        if len(below) < 2 or not _TIME.match(below[-2]) or _TIME.match(below[-1]):
+        if len(below) < 2 or not is_time(below[-2]) or is_time(below[-1]):
             return True
         return not below[-1].isdigit() or int(below[-1]) == device
 

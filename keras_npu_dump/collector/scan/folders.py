@@ -5,7 +5,7 @@ import array
 import os
 import re
 import sys
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, FrozenSet, List, NamedTuple, Optional
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.mapping import MAPPING, read_mapping, resolve
@@ -73,7 +73,7 @@ class DumpFolder:
         self.first_time: Optional[int] = None
         self.last_time: Optional[int] = None
         self.unmapped: List[str] = []
-        self._operators: Optional[frozenset] = None
+        self._operators: Optional[FrozenSet[str]] = None
 
     def root(self, dump_path: str) -> str:
         """The folder that holds the time folder."""
@@ -86,7 +86,7 @@ class DumpFolder:
         return dump_path if time is None else os.path.dirname(parts[-1])
 
     @property
-    def operators(self) -> frozenset:
+    def operators(self) -> FrozenSet[str]:
         """The "type.name" of every operator that has a file here."""
         if self._operators is None:
             # Reading names is quick; 80 folders times 5,000 operators are not
@@ -98,6 +98,7 @@ class DumpFolder:
 
     @property
     def kinds(self) -> Dict[str, int]:
+        """How many files there are of each kind."""
         counts: Dict[str, int] = {}
         for fact in self.facts:
             counts[fact.kind] = counts.get(fact.kind, 0) + 1
@@ -117,7 +118,14 @@ class Names:
 
     def fill(self, folder: DumpFolder, names: List[str], sizes: "array.array[int]",
              problems: Problems) -> None:
-        """Gives a folder its files; `names` are in order, each with its size."""
+        """Gives a folder its files, and what their names tell.
+
+        Args:
+          folder: its fields are set.
+          names: of the files, in order.
+          sizes: of each, bytes.
+          problems: are told of a mapping.csv that cannot be read.
+        """
         folder.names, folder.sizes, folder.bytes = names, sizes, sum(sizes)
         if not names:
             return

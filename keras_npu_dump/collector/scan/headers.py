@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.collector.graphs.body import Body, OpFact, Tensors
 from keras_npu_dump.collector.scan.folders import DumpFolder
@@ -23,7 +23,14 @@ _MAX_SOUND = 1 << 16
 _UNSAID = ("DT_UNDEFINED", "-", "UNKNOW")
 
 class Content(NamedTuple):
-    """A file's tensors, or what is wrong with it ("empty", "truncated", "foreign")."""
+    """A file's tensors, or what is wrong with it.
+
+    Attributes:
+      inputs, outputs: (dtype name, shape) of each tensor.
+      op_name: as the header names the operator, None where it does not.
+      fault: None, "empty", "truncated", "foreign" or "unreadable"; `reason` in words.
+      size: bytes that the header says the file has.
+    """
 
     inputs: Tensors
     outputs: Tensors
@@ -40,15 +47,21 @@ class HeaderCache:
         self._kept: Dict[Tuple[str, str], Content] = {}
 
     def read(self, folder: DumpFolder, position: int) -> Content:
+        """The content of the file at a position of a folder."""
         key = (folder.path, folder.names[position])
         if key not in self._kept:
             self._kept[key] = read_content(folder, position)
         return self._kept[key]
 
-    def compare(self, unit: Any, body: Body) -> Tuple[int, int]:
-        """(files that agree with the graph, files that do not), of a sample."""
+    def compare(self, folders: Sequence[DumpFolder], body: Body) -> Tuple[int, int]:
+        """(files that agree with the graph, files that do not), of a sample.
+
+        Args:
+          folders: of one unit; the fullest is sampled.
+          body: of the graph, whose dtypes and shapes are compared with the files'.
+        """
         equal = other = 0
-        for folder, position in _sample(unit, body):
+        for folder, position in _sample(folders, body):
             content = self.read(folder, position)
             key = folder.facts[position].key
             if content.fault is None and key is not None:
@@ -58,9 +71,9 @@ class HeaderCache:
         return equal, other
 
 
-def _sample(unit: Any, body: Body) -> List[Tuple[DumpFolder, int]]:
+def _sample(folders: Sequence[DumpFolder], body: Body) -> List[Tuple[DumpFolder, int]]:
     """Evenly spread files of operators that the graph has, of the fullest folder."""
-    folder = max(unit.folders, key=lambda one: len(one.names))
+    folder = max(folders, key=lambda one: len(one.names))
     known = [position for position, fact in enumerate(folder.facts)
              if fact.kind in ("dump", "stats") and fact.key in body.keys
              and body.keys[fact.key].described]
@@ -107,7 +120,7 @@ def read_content(folder: DumpFolder, position: int) -> Content:
     except NotRegularError as error:
         return Content([], [], None, "foreign", error.reason)
     except FormatError as error:
-        return Content([], [], None, fault_of(path, error), error.reason)
+        return Content([], [], None, fault_of(path), error.reason)
     except OSError as error:
         return Content([], [], None, "unreadable", error.strerror)
     return Content([(dtype_name(one.data_type), one.shape) for one in header.inputs],
@@ -191,7 +204,7 @@ def _stats(path: str) -> Content:
     return Content(inputs, outputs)
 
 
-def fault_of(path: str, error: FormatError) -> str:
+def fault_of(path: str) -> str:
     """"empty", "truncated" or "foreign", by the size and the first bytes."""
     try:
         fd, size = open_regular(path)

@@ -27,7 +27,14 @@ _MAX_FOLDERS = 20000
 
 @dataclasses.dataclass
 class GraphFile:
-    """A Build graph file; `pid` and `device` are those of its folder's name, or None."""
+    """A Build graph file.
+
+    Attributes:
+      path: absolute.
+      name: what the file's name says.
+      size: bytes; mtime: seconds since the epoch.
+      pid, device: of its folder's name, or None.
+    """
 
     path: str
     name: GraphName
@@ -35,13 +42,18 @@ class GraphFile:
     mtime: float
     pid: Optional[int]
     device: Optional[int]
-    source: str
 
 
 @dataclasses.dataclass
 class Search:
-    """What was found, and what beside it: `stages` has one path for each other stage,
-    `numbers` the running numbers of all ge_proto files of each folder."""
+    """What was found, and what lay beside it.
+
+    Attributes:
+      files: Build files, by folder, then by running number.
+      stages: a path for each other stage that was seen.
+      numbers: the running numbers of all ge_proto files of each folder.
+      taken: Build files by (device of the disk, inode).
+    """
 
     files: List[GraphFile] = dataclasses.field(default_factory=list)
     stages: Dict[str, str] = dataclasses.field(default_factory=dict)
@@ -74,7 +86,10 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[RecordedRun
 
     Args:
       roots: the dump path, then the folders below it that are dump paths too.
-      path: what the user named.
+      path: what the user named as the dump.
+      runs: whose records name folders.
+      graphs: folders or files that the user named.
+      problems: are told of folders that cannot be read.
 
     Raises:
       InputError: a name in `graphs` does not exist.
@@ -83,75 +98,77 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[RecordedRun
     given = [os.path.abspath(one) for one in graphs]
     for one in given:
         if os.path.isfile(one):
-            _take(found, os.path.dirname(one), [os.path.basename(one)], "--graphs", problems)
+            _take(found, os.path.dirname(one), [os.path.basename(one)], problems)
         elif os.path.isdir(one):
-            _walk(found, one, "--graphs", problems, prune=one in roots)
+            _walk(found, one, problems, prune=one in roots)
         else:
             raise InputError("--graphs: expected a folder, or a graph file. Received: %s, which %s"
                              % (one, what_is_there(one)))
     for run in runs:
-        for folder, deep, source in _run_folders(run, run.root):
-            (_walk if deep else _flat)(found, folder, source, problems)
+        for folder, deep in _run_folders(run, run.root):
+            (_walk if deep else _flat)(found, folder, problems)
             if found.of_process(run.pid, folder):
                 # Once is enough: of a folder that was copied, the variables in
                 # its records name the place where it was before.
                 break
     for root in roots:
-        _walk(found, os.path.join(root, "graphs"), "graphs folder", problems)
+        _walk(found, os.path.join(root, "graphs"), problems)
     for root in dict.fromkeys([path, *roots]):
         _near(found, root, problems)
     if not found.taken:
-        for folder, deep, source in _surroundings():
-            (_walk if deep else _flat)(found, folder, source, problems)
+        for folder, deep in _surroundings():
+            (_walk if deep else _flat)(found, folder, problems)
     found.files = _without_twins(found.taken.values())
     return found
 
 
-def _run_folders(run: RecordedRun, dump_path: str) -> Iterator[Tuple[str, bool, str]]:
+def _run_folders(run: RecordedRun, dump_path: str) -> Iterator[Tuple[str, bool]]:
+    """(folder, whether to look below it) for each place that a run record names, in the
+    order in which GE prefers them."""
     base = run.document.get("cwd") or dump_path
     named = run.document.get("graph_path")
     if named:
-        yield os.path.join(dump_path, str(named)), True, "run record"
+        yield os.path.join(dump_path, str(named)), True
     yield from _variables(run.environment, str(base))
     if run.document.get("cwd"):
-        yield str(base), False, "directory of the training process"
+        yield str(base), False
 
 
-def _variables(environment: Dict[str, str], base: str) -> Iterator[Tuple[str, bool, str]]:
+def _variables(environment: Dict[str, str], base: str) -> Iterator[Tuple[str, bool]]:
     for variable, below, deep in (("NPU_COLLECT_PATH", os.path.join("extra-info", "graph"), True),
                                   ("DUMP_GRAPH_PATH", "", True),
                                   ("ASCEND_WORK_PATH", "", False)):
         value = environment.get(variable)
         if value:
-            yield os.path.join(base, value, below), deep, variable
+            yield os.path.join(base, value, below), deep
 
 
-def _surroundings() -> Iterator[Tuple[str, bool, str]]:
+def _surroundings() -> Iterator[Tuple[str, bool]]:
     """Where graphs lie after a job done by hand: this shell's variables, this directory."""
     try:
         here = os.getcwd()
     except OSError:
         return
     yield from _variables(dict(os.environ), here)
-    yield here, False, "current directory"
+    yield here, False
     for name in _folders(here):
         if _PID.match(name):
-            yield os.path.join(here, name), False, "current directory"
+            yield os.path.join(here, name), False
 
 
 def _near(found: Search, root: str, problems: Problems) -> None:
     """PATH itself: its files, and the folders that GE makes for graphs."""
-    _flat(found, root, "dump path", problems)
+    _flat(found, root, problems)
     for name in _folders(root):
         folder = os.path.join(root, name)
         if _PID.match(name) or name == "graphs":
-            _walk(found, folder, "dump path", problems)
+            _walk(found, folder, problems)
         elif name == "extra-info":
-            _walk(found, os.path.join(folder, "graph"), "dump path", problems)
+            _walk(found, os.path.join(folder, "graph"), problems)
 
 
-def _walk(found: Search, root: str, source: str, problems: Problems,
-          prune: bool = True) -> None:
+def _walk(found: Search, root: str, problems: Problems, prune: bool = True) -> None:
+    """Takes the Build files at and below a folder; `prune` passes over time folders."""
     def tell(error: OSError) -> None:
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             problems.add("unreadable", "cannot read the folder %s: %s" % (
@@ -165,15 +182,16 @@ def _walk(found: Search, root: str, source: str, problems: Problems,
             return
         # Time folders hold dump data, and may hold hundreds of thousands of files.
         folders[:] = sorted(name for name in folders if not (prune and is_time(name)))
-        _take(found, folder, names + folders, source, problems)
+        _take(found, folder, names + folders, problems)
 
 
-def _flat(found: Search, folder: str, source: str, problems: Problems) -> None:
+def _flat(found: Search, folder: str, problems: Problems) -> None:
+    """Takes the Build files that lie in a folder itself."""
     try:
         names = os.listdir(folder)
     except OSError:
         return
-    _take(found, folder, names, source, problems)
+    _take(found, folder, names, problems)
 
 
 def _folders(root: str) -> List[str]:
@@ -185,8 +203,8 @@ def _folders(root: str) -> List[str]:
         return []
 
 
-def _take(found: Search, folder: str, names: Iterable[str], source: str,
-          problems: Problems) -> None:
+def _take(found: Search, folder: str, names: Iterable[str], problems: Problems) -> None:
+    """Notes the graph files among the names in a folder."""
     folder = os.path.abspath(folder)
     pid, device = process_of(folder)
     for name in names:
@@ -215,7 +233,7 @@ def _take(found: Search, folder: str, names: Iterable[str], source: str,
         if identity in found.taken:
             continue
         found.taken[identity] = GraphFile(path, parsed, status.st_size, status.st_mtime, pid,
-                                          device, source)
+                                          device)
 
 
 def process_of(folder: str) -> Tuple[Optional[int], Optional[int]]:

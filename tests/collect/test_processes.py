@@ -119,11 +119,13 @@ def test_a_process_that_began_while_another_ran_belongs_to_its_launch(tmp_path):
     assert launches(tmp_path) == []
 
 
-def test_a_graph_of_an_earlier_launch_is_not_this_ones(tmp_path):
-    """The same name, the same device, written a day before the session began."""
-    making.graph(tmp_path / "graphs", TRAIN, train_ops(), 3, mtime=START - 86400)
+@pytest.mark.parametrize("known", [{"timezone": None}, {"started": None}])
+def test_a_graph_of_an_earlier_launch_is_not_this_ones(tmp_path, known):
+    """The same name, the same device, written an hour before the process began, by the
+    time in its record or by the time folder and the zone."""
+    making.graph(tmp_path / "graphs", TRAIN, train_ops(), 3, mtime=START - 3600)
     making.steps(tmp_path, train_ops(), (0, 5))
-    making.record(tmp_path, (0, 5), 8)
+    making.record(tmp_path, (0, 5), 8, **known)
     manifest = collect(str(tmp_path))
     assert manifest.pairs == [] and making.codes(manifest, "error")[0] == "no-pair"
     message, = [one.message for one in manifest.problems if one.code == "no-pair"]

@@ -142,3 +142,17 @@ def test_a_loop_of_one_execution_is_none(tmp_path):
     making.plain_job(tmp_path)
     making.record(tmp_path, (0, 5), 8, environment={"NPU_LOOP_SIZE": "1"})
     assert told(tmp_path) == []
+
+
+def test_a_function_of_which_nothing_was_dumped_is_not_counted_in_the_order(tmp_path):
+    one = graph(tmp_path, 11, (0, 5), 5)
+    journal(tmp_path, (None, [NOWHERE], ()), (None, [NOWHERE], (0, 5)))
+    assert sections(tmp_path) == {one: 1}
+
+
+def test_a_unit_without_a_graph_takes_its_place_in_the_order(tmp_path):
+    """The first function's graph file is lost: the second one's is not the first section's."""
+    other = graph(tmp_path, 22, (0, 5), 6)
+    making.steps(tmp_path, nets.predict("lost", [3, 3], 2), (0, 5), "somewhere_else", 5)
+    journal(tmp_path, (None, [NOWHERE], (0, 5)), (None, [NOWHERE], (0, 5)))
+    assert sections(tmp_path) == {other: 1}

@@ -64,13 +64,15 @@ def test_what_was_built_again_says_which_load_is_which_file(tmp_path):
     assert "ambiguous-pair" not in making.codes(manifest)
 
 
-@pytest.mark.parametrize("change", ["another folder", "one load more"])
-def test_files_of_one_name_that_need_not_be_builds_of_one_graph_stay_open(tmp_path, change):
+@pytest.mark.parametrize("change", ["another folder", "one load more", "another name"])
+def test_files_that_need_not_be_builds_of_one_graph_stay_open(tmp_path, change):
     folders = ["a", "b"] if change == "another folder" else ["a", "a"]
-    for number, folder in zip((3, 8), folders):
-        making.graph(tmp_path / "graphs" / folder, TRAIN, train_ops(), number)
+    # Both names are net_f to the device.
+    names = ["net/f", "net.f"] if change == "another name" else ["net/f", "net/f"]
+    for number, folder, name in zip((3, 8), folders, names):
+        making.graph(tmp_path / "graphs" / folder, name, train_ops(), number)
     for model_id in (5, 9, 11) if change == "one load more" else (5, 9):
-        making.steps(tmp_path, train_ops(), (0,), TRAIN, model_id)
+        making.steps(tmp_path, train_ops(), (0,), "net_f", model_id)
     manifest = collect(str(tmp_path))
     assert "ambiguous-pair" in making.codes(manifest)
     assert {pair.confidence for pair in manifest.pairs} == {"guess"}
@@ -87,6 +89,21 @@ def test_all_operators_decide_over_nearly_all_where_no_name_does(tmp_path):
     pair, = collect(str(tmp_path)).pairs
     assert pair.graph.endswith("ge_proto_00000003_Build.txt")
     assert pair.confidence == "content"
+
+
+@pytest.mark.parametrize("keywords, graphs", [(("Iterator",), 2), (("IteratorGetNext",), 1)])
+def test_only_a_keyword_that_somebody_gave_decides_between_equal_graphs(
+        tmp_path, keywords, graphs):
+    """The feeds alone differ, and leave no files; the vendor's own word is merely shown."""
+    making.graph(tmp_path / "graphs", "__inference_f_3", train_ops(), 3)
+    making.graph(tmp_path / "graphs", "__inference_g_4", train_ops(iterator=False), 4)
+    making.steps(tmp_path, train_ops(), (0,), "strange", 5)
+    manifest = collect(str(tmp_path), keywords=keywords)
+    pair, = manifest.pairs
+    assert pair.graph.endswith("ge_proto_00000003_Build.txt") and pair.confidence == "guess"
+    assert any("keyword: " + keywords[0] in text for text in pair.evidence)
+    assert ("ambiguous-pair" in making.codes(manifest)) == (graphs == 2)
+    assert any("chosen by the keyword" in text for text in pair.evidence) == (graphs == 1)
 
 
 # --- why a folder has no graph
@@ -144,3 +161,15 @@ def test_files_that_name_no_operator_leave_only_the_name(tmp_path):
     making.files.write(str(tmp_path / TIME / "0" / TRAIN / "5" / "0" / "123456"), b"x")
     message = problem(collect(str(tmp_path)), "no-pair").message
     assert "no file here names an operator" in message
+
+
+@pytest.mark.parametrize("build", [False, True])
+def test_graph_files_of_other_stages_are_a_hint_where_no_build_file_is(tmp_path, build):
+    making.graph(tmp_path / "graphs", "__inference_f_3", train_ops(),
+                 file_name="ge_proto_00000002_PreRunBegin.txt")
+    if build:
+        making.graph(tmp_path / "graphs", "__inference_g_4", nets.predict("other", [3, 3], 2))
+    making.steps(tmp_path, train_ops(), (0,))
+    manifest = collect(str(tmp_path))
+    found = problem(manifest, "no-pair" if build else "no-graph")
+    assert ("DUMP_GRAPH_LEVEL" in found.hint) != build

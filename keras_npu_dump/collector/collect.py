@@ -28,34 +28,43 @@ def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
 
     Args:
       path: any level from the dump path to a data_index folder. A level below
-        the dump path narrows the answer to what lies there; it is then only
-        written where `output` says.
+        the dump path narrows the answer to what lies there; it is then written
+        only if `output` is given.
       graphs: folders (searched at any depth) or files to look for Build graphs
         in, besides those that the run records name, `{path}/graphs`, and
-        `path` itself; the current directory where these have none.
+        `path` itself; the current directory where these have none. Defaults to
+        none.
       keywords: words or operator names to look for in the graphs, as the
         vendor's procedure does. What is found is shown as evidence, and
-        decides between graphs that nothing else tells apart.
+        decides between graphs that nothing else tells apart if it is not the
+        default. Defaults to ("Iterator",).
       role: return only pairs of this role: train, eval, predict, iterator, init
         or unknown; manifest.json in the dump path keeps all. Defaults to all.
       output: file to write the manifest to, or a folder to write manifest.json
         to. Defaults to `{dump_path}/manifest.json`, or with `run_id` to
         `{dump_path}/runs/{run_id}/manifest.json`; where that cannot be written
         nothing is, and `Manifest.path` is None.
-      verify: open every dump file.
-      budget: how many dump files are opened otherwise.
-      run_id: only that process's own run.
-      progress: called as (stage, done, total or None).
-      write: False writes nothing at all.
-      known: with `run_id`, what that run's own process knows beside its files; see
-        records.read_run.
+      verify: open every dump file and look whether it is whole. Defaults to False.
+      budget: how many dump files are opened otherwise, spread evenly. Defaults to
+        20000.
+      run_id: answer for this run alone: its id, the name of its folder in `runs/`.
+        Defaults to all runs.
+      progress: called as (stage, done, total or None), for stages "scan" and
+        "headers". Defaults to None.
+      write: False writes nothing at all. Defaults to True.
+      known: with `run_id`, what that run's own process knows beside its files, which
+        may be gone or not written to the end: {"record": the fields of run.json,
+        "journal": lines of iterations.jsonl, as bytes, "closed": whether all was written
+        that will be}. Defaults to None: the files alone are read.
 
     Returns:
-      The Manifest. What could not be paired is among its `problems`, with the cause.
+      The Manifest. What could not be paired is among its `problems`, with the cause;
+      broken dumps, graphs and records never raise. `Manifest.path` is the
+      file that was written, or None.
 
     Raises:
-      InputError: a path that is no folder, an unknown role or run, an `output`
-        that cannot be written.
+      InputError: a path that is no folder or cannot be read, a name in `graphs` that
+        does not exist, an unknown role or run, an `output` that cannot be written.
     """
     if role is not None and role not in ROLES:
         raise InputError("role: expected one of %s. Received: %r" % (", ".join(ROLES), role))

@@ -139,3 +139,15 @@ def test_a_last_launch_without_dumps_is_the_one_that_is_checked(tmp_path):
     making.record(tmp_path, (), None, run_id="second", started=making.iso(START + 7200),
                   ended=making.iso(START + 7300), name=None, operators=())
     assert launches(tmp_path) == [making.TIME + "/0"]
+
+
+def test_an_answer_for_one_run_tells_nothing_of_the_others(tmp_path):
+    making.graph(tmp_path / "graphs", TRAIN, train_ops(), 3)
+    for device, indices in ((0, (0, 5)), (1, (0,))):
+        making.steps(tmp_path, train_ops(), indices, device=device)
+        making.record(tmp_path, (0, 5), 8, run_id="run%d" % device, rank=device, device=device,
+                      pid=7 + device)
+    for run_id, codes in (("run0", []), ("run1", ["step-missing"])):
+        manifest = collect(str(tmp_path), run_id=run_id)
+        assert making.codes(manifest, "error") == codes
+        assert {pair.device for pair in manifest.pairs} == {int(run_id[-1])}

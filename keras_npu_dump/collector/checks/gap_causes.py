@@ -22,8 +22,8 @@ class RunDump:
       run: the run record with its journal.
       session: the run's dump folders, None where it left none.
       trained: the run's training graphs that have dump folders.
-      unpaired: units of the session that no training graph is known of; each may be
-        the one of a section of the journal.
+      unpaired: units of the session that no training graph is known of; each may belong
+        to a section of the journal.
       graphs: Build graphs that may be the run's, their bodies read where the role is
         train.
       faulty: paths of folders with empty or cut off files, of all checked runs.

@@ -2,8 +2,8 @@
 
 What a step must have is told by the other steps of the same graph on the same device:
 each operator that runs in every execution leaves as many files in each. Branches and
-loops run any number of times, so their operators tell nothing. An emulated dump says
-of each graph what it leaves each time it runs (`Body.parts`); there the comparison
+loops run any number of times, so their operators tell nothing. The graphs of an emulated
+dump state what each leaves each time it runs (`Body.parts`); there the comparison
 needs no other step. Only names are compared, which were listed before: no file is
 opened.
 """
@@ -28,7 +28,7 @@ _HINT = "a full disk, or a process that was ended, leaves such steps"
 
 
 class Execution:
-    """The folders of one execution: one, or one for each part of a dynamic graph.
+    """The folders of an execution: a single folder, or of a dynamic graph one for each part.
 
     Attributes:
       load: how often the graph had been loaded before.
@@ -162,7 +162,7 @@ def check_steps(pairs: Sequence[Paired], unpaired: Sequence[Unit], problems: Pro
 def _tell(lack: _Lack, problems: Problems) -> None:
     step = lack.step
     count = sum(lack.gone.values())
-    # Of the parts of a dynamic graph the one whose other steps have them.
+    # Of a dynamic graph's parts show that whose other steps have the files.
     path = next((folder.path for folder, unit in zip(step.folders, step.units)
                  if not unit.operators.isdisjoint(lack.gone)), step.path)
     body = None if lack.pair is None else lack.pair.graph.body

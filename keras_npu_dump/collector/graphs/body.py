@@ -16,8 +16,8 @@ _FIRST_DESCS, _EVERY_DESC = 10, 20
 # Larger graphs are read operator by operator, without their options.
 _STREAM_BYTES = 64 << 20
 _OPTIONS = ("GlobalOptions", "SessionOptions", "GraphOptions")
-# What the emulator (since 0.2) says of each graph: the operators that leave one file each
-# time it runs, and whether it runs once in every execution.
+# Attributes of an emulated graph (since 0.2): the operators that leave a file each time it
+# runs, and whether it runs once in every execution.
 LEAVES, ALWAYS = "_emulated_files", "_emulated_always"
 
 
@@ -209,7 +209,7 @@ class _Reader:
         self._by_graph[graph].append(key)
 
     def note_files(self, graph: Graph) -> None:
-        """What the emulator says of the files of a graph that was just read."""
+        """Takes in what the emulator has noted about the files of a graph that was just read."""
         names = graph.attrs.get(LEAVES)
         if isinstance(names, list):
             self._leaves.append((graph.name, frozenset(one for one in names if isinstance(

@@ -83,7 +83,7 @@ def by_name(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
 
 @rule("journal")
 def by_journal(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
-    """The journal counts training functions alone: whose name it has, is one of them."""
+    """The journal counts only training functions: a graph that it names was trained with."""
     for run in runs:
         if any(graph.is_called(section.graph_name) for section in run.sections):
             return "train", ["role train by the journal of %s: it counted executions of %s" % (

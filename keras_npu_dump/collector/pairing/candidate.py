@@ -22,18 +22,18 @@ class Candidate:
     found: Dict[str, Evidence]
 
     def verdict(self, rule: str) -> Optional[str]:
-        """What a rule says: "for", "against", "excluded", "shown"; None where it has no say."""
+        """A rule's verdict: "for", "against", "excluded", "shown"; None without an answer."""
         one = self.found.get(rule)
         return None if one is None else one.verdict
 
     def value(self, rule: str) -> float:
-        """The grade of a rule's answer among its own; 0.0 where it has no say."""
+        """The grade of a rule's answer among its own; 0.0 without an answer."""
         one = self.found.get(rule)
         return 0.0 if one is None else one.value
 
     @property
     def excluded(self) -> bool:
-        """A rule says that the graph cannot be the unit's, whatever else fits."""
+        """By some rule the graph cannot be the unit's, whatever else fits."""
         return any(one.verdict == EXCLUDED for one in self.found.values())
 
     @property
@@ -45,7 +45,7 @@ class Candidate:
 
     @property
     def contradicted(self) -> bool:
-        """The content says that this is another graph."""
+        """By its operators, dtypes or shapes this is another graph."""
         return AGAINST in (self.verdict("operators"), self.verdict("shapes"))
 
     @property
@@ -75,10 +75,10 @@ class Candidate:
             round(self.value("coverage"), 2), self.value("keyword"))
 
     def beats(self, other: "Candidate") -> bool:
-        """The evidence decides between two candidates, not just prefers one.
+        """Whether the evidence decides between two candidates, and does not just prefer one.
 
-        What the journal or the record says of one graph only prefers it; it
-        decides where they know the other one as well.
+        Where the journal or the record knows only one of the two graphs, it merely prefers
+        that; it decides where it knows both.
         """
         if self.strong > other.strong:
             return True

@@ -64,8 +64,17 @@ def _first_parts(units: Sequence[Unit]) -> List[Unit]:
 
 def _assign(trained: Sequence[Paired], free: List[RecordedSection],
             test: Callable[[RecordedSection, Paired], bool]) -> List[RecordedSection]:
-    """Ties what fits one to one, or what fits several and has the same folders.
-    Returns the sections that are left."""
+    """Ties graphs to sections that fit no other graph: first of those whose folders are
+    exactly the executions of the section, then of all.
+
+    Args:
+      trained: the graphs; `section` is set.
+      free: sections that no graph is tied to yet; those that are tied now are removed.
+      test: whether a section may be a graph's.
+
+    Returns:
+      `free`.
+    """
     for narrow in (True, False):
         for one in trained:
             fits = [section for section in free if one.section is None and test(section, one)
@@ -123,7 +132,7 @@ def iteration_of(one: Paired, model_id: Optional[int],
     """The batch of an execution: {"fit", "epoch", "batch"}, all from 0; None if unknown.
 
     Args:
-      one: the training graph, tied to its section.
+      one: a training graph, tied to its section.
       model_id, data_index: of the folder. Only the first load of a graph was counted.
     """
     if one.section is None or data_index is None or model_id in one.reloaded:

@@ -24,7 +24,7 @@ def pid(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """The pid in the name of the graph's folder against the run record's.
 
     Another pid excludes the graph where a run record has it: the graph is that run's.
-    Without one it only speaks against it, as in a container that was started again.
+    Where no record has it, it only speaks against the graph: records may be lost.
     """
     run, number = unit.session.run, graph.file.pid
     if run is None or run.pid is None or number is None:
@@ -38,8 +38,8 @@ def pid(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
 
 @rule("device")
 def device(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """The device in the name of the graph's folder against the one in the dump's path: a
-    process has one device, so that another one excludes the graph."""
+    """The device in the name of the graph's folder against that in the dump's path: a
+    process has a single device, so that another number excludes the graph."""
     ours, theirs = unit.session.device, graph.file.device
     if ours is None or theirs is None:
         return None
@@ -71,7 +71,7 @@ def age(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     """Which launch the graph file was written in, by its time on disk.
 
     GE writes a graph when it builds it, before its first execution: an older file is not
-    of this session. A later one speaks only against it, as copies have later times.
+    of this session. A later time only speaks against the graph, as copies have later times.
     """
     launch = context.launches.of(graph.file.mtime)
     run = unit.session.run

@@ -40,9 +40,10 @@ def operators(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evide
 
 @rule("coverage")
 def coverage(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
-    """How many of the graph's operators that leave files have one: a large graph holds the
-    operators of many small ones. The best of the whole graph and its sub-graphs counts,
-    which have model ids of their own. Low coverage is only shown: files may be missing."""
+    """How many of the graph's operators that should leave files have any: a large graph
+    holds the operators of many small graphs. Sub-graphs have model ids of their own, so
+    that the best share counts, of the whole graph or a sub-graph. A low share is only shown:
+    files may be missing."""
     body = context.body(graph)
     if body is None or not unit.operators:
         return None

@@ -171,7 +171,7 @@ def _that_are_left(names: List[str], handle: int) -> Listing:
 
 
 def _with_empty(folders: List[DumpFolder], empty: List[DumpFolder]) -> List[DumpFolder]:
-    """Without a time folder an empty folder is a step if another one lies beside it."""
+    """Without a time folder an empty folder is a step only if another step lies beside it."""
     beside = {os.path.dirname(one.path) for one in folders if one.data_index is not None}
     steps = [one for one in empty if os.path.dirname(one.path) in beside]
     return folders + steps

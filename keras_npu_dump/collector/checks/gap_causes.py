@@ -51,7 +51,7 @@ class Cause(NamedTuple):
     hint: Optional[str] = None
 
 
-class Gap(NamedTuple):
+class StepGap(NamedTuple):
     """Executed steps without a folder: the run, and where known the pair they belong to.
 
     `no_layer_known`: no name of `dump_layer` is an operator of the training graph.
@@ -62,7 +62,7 @@ class Gap(NamedTuple):
     no_layer_known: bool
 
 
-def cause_of(gap: Gap) -> Cause:
+def cause_of(gap: StepGap) -> Cause:
     """The first cause that applies: what the settings and the graph show for certain
     comes before what may have happened to the process or the disk."""
     for applies in _CAUSES:
@@ -72,12 +72,12 @@ def cause_of(gap: Gap) -> Cause:
     return Cause("cause unknown", "look for disk and dump errors in the device's log of that time")
 
 
-def _layers_unknown(gap: Gap) -> Optional[Cause]:
+def _layers_unknown(gap: StepGap) -> Optional[Cause]:
     """Every name of dump_layer is wrong: the device selects no operator."""
     return Cause("no operator has a name of dump_layer") if gap.no_layer_known else None
 
 
-def _opened_without_dump(gap: Gap) -> Optional[Cause]:
+def _opened_without_dump(gap: StepGap) -> Optional[Cause]:
     """The options that GE keeps in the graph are those the device was opened with."""
     for body in gap.dump.training_bodies(gap.pair):
         if body.options.get("ge.exec.enableDump") == "0":
@@ -86,7 +86,7 @@ def _opened_without_dump(gap: Gap) -> Optional[Cause]:
     return None
 
 
-def _without_step_id(gap: Gap) -> Optional[Cause]:
+def _without_step_id(gap: StepGap) -> Optional[Cause]:
     """No training graph counts its steps, so that the device cannot compare with dump_step.
 
     A graph that has a pair has files, and an emulated graph needs no step id.
@@ -98,7 +98,7 @@ def _without_step_id(gap: Gap) -> Optional[Cause]:
     return None
 
 
-def _built_again(gap: Gap) -> Optional[Cause]:
+def _built_again(gap: StepGap) -> Optional[Cause]:
     """A second load of the model, or two training graphs of one name: a counter began anew."""
     names = [graph.name for graph in gap.dump.graphs if graph.role == "train"]
     if (gap.pair is not None and gap.pair.reloaded) or len(set(names)) < len(names):
@@ -106,7 +106,7 @@ def _built_again(gap: Gap) -> Optional[Cause]:
     return None
 
 
-def _writing_broke_off(gap: Gap) -> Optional[Cause]:
+def _writing_broke_off(gap: StepGap) -> Optional[Cause]:
     """Files that are there are empty or cut off."""
     if not gap.dump.faulty:
         return None
@@ -114,39 +114,39 @@ def _writing_broke_off(gap: Gap) -> Optional[Cause]:
                  "free space, or dump fewer steps, dump_data='stats', or a dump_layer")
 
 
-def _outages(gap: Gap) -> Optional[Cause]:
+def _outages(gap: StepGap) -> Optional[Cause]:
     """The process itself noted what it could not write."""
     if not gap.dump.run.outages:
         return None
     return Cause("not everything could be written: %s" % "; ".join(gap.dump.run.outages))
 
 
-def _still_running(gap: Gap) -> Optional[Cause]:
+def _still_running(gap: StepGap) -> Optional[Cause]:
     return Cause("the process still runs, files may be on their way") if gap.dump.run.alive \
         else None
 
 
-def _never_opened(gap: Gap) -> Optional[Cause]:
+def _never_opened(gap: StepGap) -> Optional[Cause]:
     """The record notes whether capture saw the device opened."""
     if gap.dump.run.document.get("opened") is not False:
         return None
     return Cause("npu_device was not opened with these settings", _BEFORE_OPEN)
 
 
-def _ended_early(gap: Gap) -> Optional[Cause]:
+def _ended_early(gap: StepGap) -> Optional[Cause]:
     """The record has no end, and nothing more will come."""
     if gap.dump.run.ended is not None or gap.dump.run.over:
         return None
     return Cause("the process was ended before the files were written")
 
 
-def _no_folder_at_all(gap: Gap) -> Optional[Cause]:
+def _no_folder_at_all(gap: StepGap) -> Optional[Cause]:
     if gap.dump.session is not None:
         return None
     return Cause("no folder of any graph is there; the device may have been opened before the "
                  "settings were made", _BEFORE_OPEN)
 
 
-_CAUSES: Tuple[Callable[[Gap], Optional[Cause]], ...] = (
+_CAUSES: Tuple[Callable[[StepGap], Optional[Cause]], ...] = (
     _layers_unknown, _opened_without_dump, _without_step_id, _built_again, _writing_broke_off,
     _outages, _still_running, _never_opened, _ended_early, _no_folder_at_all)

@@ -7,7 +7,7 @@ import os
 from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 from keras_npu_dump.collector.checks import deleted_output, run_ending
-from keras_npu_dump.collector.checks.gap_causes import Cause, Gap, RunDump, cause_of
+from keras_npu_dump.collector.checks.gap_causes import Cause, RunDump, StepGap, cause_of
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.scan.folders import DumpFolder
@@ -39,9 +39,9 @@ def check_run(dump: RunDump, problems: Problems) -> None:
     by_section = {pair.section.number: pair for pair in dump.trained if pair.section is not None}
     for section in run.sections:
         pair = by_section.get(section.number)
-        _check_section(section, asked, Gap(dump, pair, no_layer_known), problems)
+        _check_section(section, asked, StepGap(dump, pair, no_layer_known), problems)
     if session is None and any(section.executions for section in run.sections):
-        cause = cause_of(Gap(dump, None, no_layer_known))
+        cause = cause_of(StepGap(dump, None, no_layer_known))
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause.text), hint=cause.hint, path=run.folder)
 
@@ -91,7 +91,7 @@ def _tell_not_reached(run: RecordedRun, asked: StepSet, counts: List[int],
                      severity=ending.severity, path=run.folder, hint=ending.hint)
 
 
-def _check_section(section: RecordedSection, asked: StepSet, gap: Gap,
+def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
                    problems: Problems) -> None:
     """Tells the executions of one section that were asked for and have no folder."""
     dump, pair = gap.dump, gap.pair

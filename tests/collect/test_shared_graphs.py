@@ -32,7 +32,8 @@ def test_loads_of_one_model_go_to_one_of_two_equal_graphs(tmp_path):
     manifest = collect(str(tmp_path))
     assert graph_numbers(manifest) == {("first", 5): 3, ("second", 6): 4, ("first", 7): 3}
     assert {pair.confidence for pair in manifest.pairs} == {"guess"}
-    assert len([one for one in manifest.problems if one.code == "ambiguous-pair"]) == 3
+    told = [one.message for one in manifest.problems if one.code == "ambiguous-pair"]
+    assert len(told) == 3 and all("one of 2 graph files" in text for text in told)
 
 
 def test_loads_of_one_model_go_to_as_many_graphs_in_order(tmp_path):

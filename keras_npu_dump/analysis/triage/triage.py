@@ -8,12 +8,12 @@ from typing import Any, Dict, List, Optional, Union
 from keras_npu_dump.analysis.operators import fusion_pass
 from keras_npu_dump.analysis.run import Run, open_run
 from keras_npu_dump.analysis.triage.findings import coverage
-from keras_npu_dump.analysis.triage.findings import gaps as unread
+from keras_npu_dump.analysis.triage.findings.gaps import Gap, Selection, gaps_of, nothing_known
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import LOW, Suspect, in_time, merged
 from keras_npu_dump.analysis.triage.first_bad_place import show_places
 from keras_npu_dump.analysis.triage.merge import explained_by_others
-from keras_npu_dump.analysis.triage.next_dump import at_hand, flagfile, plan
+from keras_npu_dump.analysis.triage.next_dump import at_hand, flagfile, planning
 from keras_npu_dump.analysis.triage.rules import (
     gradients,
     jump,
@@ -59,7 +59,7 @@ class Triage:
 
     verdict: str
     suspects: List[Suspect]
-    next: plan.NextDump
+    next: planning.NextDump
     checked: Dict[str, Any]
     observations: List[Suspect] = dataclasses.field(default_factory=list)
 
@@ -76,7 +76,7 @@ class Triage:
 
 
 def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
-           rank: Optional[Union[int, str]] = None, limit: int = plan.LIMIT,
+           rank: Optional[Union[int, str]] = None, limit: int = planning.LIMIT,
            write: Union[bool, str] = True, progress: Optional[Progress] = None) -> Triage:
     """Looks at every dumped execution and names the operators where it first goes wrong.
 
@@ -117,9 +117,9 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
             work.read(key, ordinal, pair)
     chosen = [pair for pairs in groups.values() for pair in pairs]
     known = {id(pair) for pair in chosen}
-    gaps = unread.gaps(run.manifest, unread.Selection(
+    gaps = gaps_of(run.manifest, Selection(
         chosen, [pair for pair in run.pairs if id(pair) not in known], role, rank), work.problems)
-    if not work.series and (unread.nothing_known(run.manifest, run.pairs, gaps)
+    if not work.series and (nothing_known(run.manifest, run.pairs, gaps)
                             or not (gaps or _overflow_only(run))):
         raise InputError("no dump data below %s to look at%s" % (
             run.path, "" if not run.pairs else ": no %s graph was dumped" % (
@@ -167,7 +167,7 @@ class _Work:
         if self.progress is not None:
             self.progress("files", self.files, None)
 
-    def answer(self, limit: int, write: Union[bool, str], gaps: List[unread.Gap]) -> Triage:
+    def answer(self, limit: int, write: Union[bool, str], gaps: List[Gap]) -> Triage:
         found: List[Suspect] = []
         for series in self.series:
             found.extend(self._of_one(series))
@@ -184,16 +184,16 @@ class _Work:
             show_places(one)
         ranks = list(dict.fromkeys(one.pair.rank_key for one in self.series))
         covered = coverage.coverage(self.series)
-        planned = plan.plan(suspects, ranks, limit)
+        planned = planning.plan(suspects, ranks, limit)
         if suspects:
             planned = at_hand.or_look(planned, suspects[0], self.series, self.run.path, self.role)
         elif not self.events:
-            planned = plan.plan_unseen(self.series, covered.missing)
+            planned = planning.plan_unseen(self.series, covered.missing)
         if planned.dump_step is not None:
             self._write(planned, suspects, write)
         checked = self._checked(ranks, suspects, observations, covered)
         if not (gaps or checked["tensors"] or self.events or _overflow_only(self.run)):
-            gaps = [unread.Gap("not-dumped", "no tensor was read", None)]
+            gaps = [Gap("not-dumped", "no tensor was read", None)]
         checked["incomplete"] = [one.to_json() for one in gaps]
         if more > 0:
             checked["more_suspects"] = more
@@ -208,7 +208,7 @@ class _Work:
         return (nonfinite.find(series) + jump.find(series)
                 + precision.find(series) + gradients.find(series))
 
-    def _write(self, planned: plan.NextDump, suspects: List[Suspect],
+    def _write(self, planned: planning.NextDump, suspects: List[Suspect],
                write: Union[bool, str]) -> None:
         first = suspects[0] if suspects else None
         record = (first.series if first is not None else self.series[0]).pair.run_record

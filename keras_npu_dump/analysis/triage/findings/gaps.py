@@ -52,7 +52,7 @@ class Selection(NamedTuple):
     rank: Any
 
 
-def gaps(manifest: Manifest, chosen: Selection,
+def gaps_of(manifest: Manifest, chosen: Selection,
          unreadable: Iterable[Tuple[str, str]]) -> List[Gap]:
     """What was asked for and not read, each once, as the manifest orders its problems.
 

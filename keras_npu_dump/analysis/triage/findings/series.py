@@ -19,7 +19,7 @@ _WHOLE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Value:
+class TensorStatistics:
     """Statistics of one input or output in one execution."""
 
     index: int
@@ -130,7 +130,7 @@ class Series:
         seen = set(distinct(self.columns[0].op))
         return len(able & seen) < _WHOLE * len(able)
 
-    def values(self, number: int, position: int, output: bool) -> List[Value]:
+    def values(self, number: int, position: int, output: bool) -> List[TensorStatistics]:
         """Inputs or outputs of one operator in execution `number` of this series."""
         columns = self.columns[number]
         rows = columns.rows_of(position)
@@ -138,7 +138,7 @@ class Series:
         for row in range(rows.start, rows.stop):
             key = int(columns.key[row])
             if row_keys.is_output(key) == output:
-                found.append(Value(row_keys.index_of(key), row_keys.turn_of(key),
+                found.append(TensorStatistics(row_keys.index_of(key), row_keys.turn_of(key),
                                    int(columns.dtype[row]), int(columns.count[row]),
                                    float(columns.max[row]), float(columns.min[row]),
                                    float(columns.avg[row]), int(columns.nan[row]),

@@ -15,7 +15,7 @@ import numpy as np
 from keras_npu_dump.analysis.columns import distinct
 from keras_npu_dump.analysis.triage.findings import explain
 from keras_npu_dump.analysis.triage.findings.consequences import Consequence, follow
-from keras_npu_dump.analysis.triage.findings.series import Series, Value
+from keras_npu_dump.analysis.triage.findings.series import Series, TensorStatistics
 from keras_npu_dump.analysis.triage.findings.suspects import (
     HIGH,
     LOW,
@@ -212,7 +212,7 @@ class _Execution:
         suspect.from_rank = True
         return suspect
 
-    def _message(self, position: int, inputs: List[Value], bad: List[Value],
+    def _message(self, position: int, inputs: List[TensorStatistics], bad: List[TensorStatistics],
                  seen: bool) -> str:
         op_type = self.table.types[position]
         spoilt = {one.turn for one in inputs if one.bad}

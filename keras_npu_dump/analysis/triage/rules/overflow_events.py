@@ -11,7 +11,7 @@ import os
 from typing import List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.analysis.triage.findings import explain
-from keras_npu_dump.analysis.triage.findings.series import Series, Value
+from keras_npu_dump.analysis.triage.findings.series import Series, TensorStatistics
 from keras_npu_dump.analysis.triage.findings.suspects import HIGH, MEDIUM, Suspect, make_suspect
 from keras_npu_dump.analysis.views import PairView, StepView
 from keras_npu_dump.errors import FormatError
@@ -162,7 +162,7 @@ def _is_checked(series: Series, position: int) -> bool:
     return any(table.types[one] in OVERFLOW_CHECK_TYPES for one in table.reach([position]))
 
 
-def _values_text(inputs: List[Value], outputs: List[Value]) -> str:
+def _values_text(inputs: List[TensorStatistics], outputs: List[TensorStatistics]) -> str:
     bad = [one for one in outputs if one.bad]
     parts = []
     if inputs:
@@ -174,7 +174,8 @@ def _values_text(inputs: List[Value], outputs: List[Value]) -> str:
     return "; ".join(parts) or "its dump holds no values"
 
 
-def _operator(series: Series, event: Event) -> Tuple[Optional[int], List[Tuple[bool, Value]]]:
+def _operator(series: Series, event: Event
+              ) -> Tuple[Optional[int], List[Tuple[bool, TensorStatistics]]]:
     if event.dump is None or event.dump[1].dump is None:
         return None, []
     folder, file = event.dump
@@ -185,7 +186,7 @@ def _operator(series: Series, event: Event) -> Tuple[Optional[int], List[Tuple[b
     read = stats_folder.compute_folder_stats(folder, [file.name])
     values = []
     for row in read.rows:
-        values.append((row["io"] == "Output", Value(
+        values.append((row["io"] == "Output", TensorStatistics(
             int(row["index"]), 0, dtypes.dtype_number(row["data_type"]) or 0, int(row["count"]),
             float(row["max"]), float(row["min"]), float(row["avg"]), int(row["nan"]),
             int(row["neg_inf"]), int(row["pos_inf"]))))

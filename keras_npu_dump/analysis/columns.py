@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.analysis import row_keys
-from keras_npu_dump.analysis.file_operators import FileNames
+from keras_npu_dump.analysis.graph.file_operators import FileNames
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.stats import stats_folder
 

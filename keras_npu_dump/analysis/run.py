@@ -13,8 +13,8 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.manifest_source import find_manifest
-from keras_npu_dump.analysis.operators import Operators
 from keras_npu_dump.analysis.views import GraphCache, PairView, StepView, pairs_of
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress

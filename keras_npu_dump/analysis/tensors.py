@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.views import StepView
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.formats import dtypes

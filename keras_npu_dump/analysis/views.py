@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from keras_npu_dump.analysis.columns import Columns, read_columns
-from keras_npu_dump.analysis.file_operators import FileNames
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.file_operators import FileNames
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.collector.scan.dump_tree import scan_tree
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import open_text

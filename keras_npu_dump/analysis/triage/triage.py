@@ -5,7 +5,7 @@ import dataclasses
 import os
 from typing import Any, Dict, List, Optional, Union
 
-from keras_npu_dump.analysis.operators import fusion_pass
+from keras_npu_dump.analysis.graph.operators import fusion_pass
 from keras_npu_dump.analysis.run import Run, open_run
 from keras_npu_dump.analysis.triage.findings import coverage
 from keras_npu_dump.analysis.triage.findings.gaps import Gap, Selection, gaps_of, nothing_known

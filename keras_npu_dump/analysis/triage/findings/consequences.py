@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Set
 
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.op_types.arithmetic import (
     SAME_VALUE_TYPES,
     SETTLES_ANY_TYPES,
@@ -94,19 +94,13 @@ def follow(table: Operators, start: int, bad_outputs: Dict[int, Set[int]],
         table.is_update(one) or one in table.results))
     if reached_end:
         harmed.add(start)
-    if len(region) == 1 and not table.consumers[start] and not _has_end(table):
+    if len(region) == 1 and not table.consumers[start] and not table.has_end:
         contradicted = True  # the graph does not say what its results are
     right = SETTLES_ANY_TYPES if nan else SETTLES_ANY_TYPES | SETTLES_INFINITY_TYPES
     names = [table.names[one] for one in sorted(settled)]
     innocent = (not harmed and not contradicted and (bool(settled) or len(region) == 1)
                 and all(table.types[one] in right for one in settled))
     return Consequence(region, sorted(harmed), names, innocent)
-
-
-def _has_end(table: Operators) -> bool:
-    if "end" not in table.memo:
-        table.memo["end"] = "NetOutput" in table.types
-    return table.memo["end"]
 
 
 def _readers(table: Operators, update: int) -> List[int]:

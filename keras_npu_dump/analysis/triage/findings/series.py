@@ -8,7 +8,8 @@ import numpy as np
 
 from keras_npu_dump.analysis import row_keys
 from keras_npu_dump.analysis.columns import NUMERIC, Columns, distinct
-from keras_npu_dump.analysis.operators import Operators, Source
+from keras_npu_dump.analysis.graph.linker import Source
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.views import PairView, StepView
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.op_types.arithmetic import SAME_VALUE_TYPES
@@ -226,7 +227,7 @@ def _completed(columns: Columns, table: Operators) -> Columns:
     has_input = np.zeros(len(table), bool)
     has_output[ops[outputs]] = True
     has_input[ops[~outputs]] = True
-    if outputs.any() and not (has_output & ~has_input & _takes_something(table)).any():
+    if outputs.any() and not (has_output & ~has_input & np.array(table.fed, bool)).any():
         return columns
     edges = _edges(table, has_output | has_input)
     if not len(edges):
@@ -243,16 +244,6 @@ def _completed(columns: Columns, table: Operators) -> Columns:
         wanted = row_keys.make_key(source, turn, an_output, index)
         given = row_keys.make_key(op, turn, an_input, slot)
     return _added(columns, wanted[chosen], given[chosen])
-
-
-def _takes_something(table: Operators) -> np.ndarray:
-    """Per operator: another one, not a variable, feeds it."""
-    if len(table.memo.get("takes", ())) != len(table):
-        table.memo["takes"] = np.array([any(
-            source is not None and not table.is_variable(source[0])
-            and not table.is_constant(source[0]) for source in sources)
-            for sources in table.sources], bool)
-    return table.memo["takes"]
 
 
 def _edges(table: Operators, dumped: np.ndarray) -> np.ndarray:

@@ -1,68 +1,13 @@
-"""The variables that training changes, and where a dump shows their values."""
+"""Where a dump shows the values of the variables that training changes."""
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional
+from typing import Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Weight
 from keras_npu_dump.analysis.row_keys import make_key
 from keras_npu_dump.analysis.triage.findings.series import Aligned
-
-
-class Weight(NamedTuple):
-    """A variable that gradients change and the forward pass reads.
-
-    Attributes:
-      variable: its position. update: that of the operator that changes it.
-      readers: (position, input) that take its value before it changes.
-    """
-
-    variable: int
-    update: int
-    readers: List[tuple]
-
-
-def find_weights(table: Operators) -> List[Weight]:
-    """Weights of a training graph, in the order of their updates.
-
-    Told by what feeds the update, not by names: moving averages and metrics
-    come from the forward pass, and the optimizer's own variables are read by
-    nothing that a gradient depends on.
-    """
-    if "weights" not in table.memo:
-        table.memo["weights"] = _weights(table)
-    return table.memo["weights"]
-
-
-def _weights(table: Operators) -> List[Weight]:
-    gradients = table.gradients
-    from_gradients = table.reach(gradients)
-    to_gradients = table.reach(gradients, forward=False)
-    found: Dict[int, Weight] = {}
-    for position in range(table.known):
-        if not table.is_update(position) or position not in from_gradients:
-            continue
-        variable = table.variable_of(position)
-        if variable is None or variable in found:
-            continue
-        readers = []
-        for reader in table.consumers[variable]:
-            if reader in from_gradients or reader not in to_gradients or table.is_update(reader):
-                continue
-            readers += [(reader, slot) for slot, source in enumerate(table.sources[reader])
-                        if source is not None and source[0] == variable]
-        if readers:
-            found[variable] = Weight(variable, position, readers)
-    return list(found.values())
-
-
-def leaf_gradients(table: Operators) -> List[int]:
-    """Operators of the backward pass whose values leave it: the gradients of weights."""
-    gradients = table.gradients
-    return [position for position in sorted(gradients) if any(
-        one not in gradients and table.types[one] != "NetOutput"
-        for one in table.consumers[position])]
 
 
 def column_of(aligned: Aligned, position: int, output: bool, index: int) -> Optional[int]:

@@ -5,7 +5,7 @@ import dataclasses
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.columns import Columns
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.triage.findings.coverage import ranges
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect

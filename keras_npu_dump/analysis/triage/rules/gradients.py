@@ -23,7 +23,6 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     Suspect,
     make_suspect,
 )
-from keras_npu_dump.analysis.triage.findings.weights import leaf_gradients
 from keras_npu_dump.op_types.training import BIAS_GRADIENT_TYPES, LAYER_TYPES
 
 VANISHING = 1e-12
@@ -51,7 +50,7 @@ def _zero_gradients(series: Series, aligned: Aligned) -> List[Suspect]:
     gradients = table.gradients
     leaves: List[int] = []
     dead: Set[int] = set()
-    for position in leaf_gradients(table):
+    for position in table.leaf_gradients():
         rows = _rows(aligned, position, True)
         rows = rows[aligned.count[:, rows].max(axis=0) > 1] if len(rows) else rows
         if not len(rows):
@@ -111,7 +110,7 @@ def _vanishing(series: Series, aligned: Aligned) -> List[Suspect]:
     if len(series.columns) < 2:
         return []
     sizes = {}
-    for position in leaf_gradients(table):
+    for position in table.leaf_gradients():
         if table.types[position] in BIAS_GRADIENT_TYPES:
             continue
         rows = _rows(aligned, position, True)

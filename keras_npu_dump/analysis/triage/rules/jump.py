@@ -24,6 +24,7 @@ from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from keras_npu_dump.analysis.graph.operators import Weight
 from keras_npu_dump.analysis.triage.findings import explain
 from keras_npu_dump.analysis.triage.findings.series import Aligned, Series
 from keras_npu_dump.analysis.triage.findings.suspects import (
@@ -33,12 +34,7 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     Suspect,
     make_suspect,
 )
-from keras_npu_dump.analysis.triage.findings.weights import (
-    Weight,
-    after_column,
-    before_column,
-    find_weights,
-)
+from keras_npu_dump.analysis.triage.findings.weights import after_column, before_column
 
 ONSET = 10.0
 STILL_GROWING = 1.5
@@ -71,7 +67,7 @@ def find(series: Series) -> List[Suspect]:
 
 
 def _diverging(series: Series) -> List[Suspect]:
-    paths = [path for path in (_path(series, one) for one in find_weights(series.operators))
+    paths = [path for path in (_path(series, one) for one in series.operators.weights)
              if path is not None]
     if not paths:
         return []

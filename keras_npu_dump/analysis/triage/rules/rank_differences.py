@@ -21,7 +21,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from keras_npu_dump.analysis import row_keys
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import (
     HIGH,
@@ -30,7 +30,6 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     Suspect,
     make_suspect,
 )
-from keras_npu_dump.analysis.triage.findings.weights import find_weights
 from keras_npu_dump.op_types.training import gives_all_the_same, is_collective
 
 
@@ -83,7 +82,7 @@ def find(group: Sequence[Series]) -> List[Suspect]:
 
 def _must_be_equal(table: Operators) -> Any:
     """A function of a _Table that tells the rows of weights and of collectives."""
-    weights = find_weights(table)
+    weights = table.weights
     pairs = {(position, slot) for one in weights for position, slot in one.readers}
     updates = {one.update for one in weights}
     collective = {position for position, name in enumerate(table.types)

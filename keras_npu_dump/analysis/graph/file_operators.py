@@ -5,7 +5,7 @@ import os
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
 from keras_npu_dump.formats.tensor.header import read_header

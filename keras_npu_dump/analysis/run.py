@@ -13,9 +13,11 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
+from keras_npu_dump.analysis.dump_files import GraphCache
 from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.manifest_source import find_manifest
-from keras_npu_dump.analysis.views import GraphCache, PairView, StepView, pairs_of
+from keras_npu_dump.analysis.statistics import StatisticsTable, statistics_of
+from keras_npu_dump.analysis.views import PairView, StepView, pairs_of
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.manifest import Manifest
@@ -215,7 +217,7 @@ class Run:
         return self.step(data_index, rank, role).tensor(op, index, io, turn)
 
     def statistics(self, role: Optional[str] = "train", rank: Optional[Rank] = None,
-                   data_index: Optional[int] = None, op: Optional[str] = None) -> Any:
+                   data_index: Optional[int] = None, op: Optional[str] = None) -> StatisticsTable:
         """One structured array with a row per tensor, from statistics or from tensors.
 
         Args:
@@ -226,7 +228,6 @@ class Run:
         Returns:
           A `StatisticsTable`: a numpy array with `to_pandas()`.
         """
-        from keras_npu_dump.analysis.statistics import statistics_of
         steps = [one for one in self.steps(rank, role)
                  if data_index is None or one.data_index == data_index]
         return statistics_of(steps, op)

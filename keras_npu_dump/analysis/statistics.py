@@ -7,7 +7,7 @@ from typing import Any, Iterable, List, Optional, Set
 import numpy as np
 
 from keras_npu_dump.analysis.columns import turns_of
-from keras_npu_dump.analysis.views import StepView
+from keras_npu_dump.analysis.dump_files import ExecutionFiles
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.formats.stats import stats_folder
 from keras_npu_dump.formats.stats.stats_file import STATS_DTYPE
@@ -49,7 +49,7 @@ class StatisticsTable(np.ndarray):
         return pandas.DataFrame({name: np.asarray(self[name]) for name in self.dtype.names or ()})
 
 
-def statistics_of(steps: Iterable[StepView], op: Optional[str] = None,
+def statistics_of(steps: Iterable[ExecutionFiles], op: Optional[str] = None,
                   positions: Optional[Set[int]] = None) -> StatisticsTable:
     """Rows of executions; see `Run.statistics`. `positions` chooses operators instead of `op`.
 
@@ -62,7 +62,7 @@ def statistics_of(steps: Iterable[StepView], op: Optional[str] = None,
         wanted = positions if op is None else matching(step, op)
         for folder in step.folders:
             part = _folder(step, folder, wanted, problems)
-            part["rank"] = -1 if step.pair.rank is None else step.pair.rank
+            part["rank"] = -1 if step.rank is None else step.rank
             part["data_index"] = -1 if step.data_index is None else step.data_index
             for name in ("fit", "epoch", "batch"):
                 part[name] = (step.iteration or {}).get(name, -1)
@@ -72,7 +72,7 @@ def statistics_of(steps: Iterable[StepView], op: Optional[str] = None,
     return table
 
 
-def matching(step: StepView, pattern: str) -> Set[int]:
+def matching(step: ExecutionFiles, pattern: str) -> Set[int]:
     """Positions of operators with a name, in the graph or in TensorFlow, that has a match."""
     try:
         search = re.compile(pattern).search
@@ -80,16 +80,16 @@ def matching(step: StepView, pattern: str) -> Set[int]:
         raise InputError("op: expected a regular expression. Received: %r, %s" % (
             pattern, error)) from error
     for folder in step.folders:
-        step.pair.file_names.list(folder)
-    table = step.pair.operators
+        step.graph.file_names.list(folder)
+    table = step.graph.operators
     return {position for position, name in enumerate(table.names)
             if search(name) or any(search(one) for one in table.originals[position])}
 
 
-def _folder(step: StepView, folder: str, wanted: Optional[Set[int]],
+def _folder(step: ExecutionFiles, folder: str, wanted: Optional[Set[int]],
             problems: List[Any]) -> np.ndarray:
-    files = step.pair.file_names.list(folder)
-    table = step.pair.operators
+    files = step.graph.file_names.list(folder)
+    table = step.graph.operators
     parts = [np.empty(0, TABLE_DTYPE)]
     owners = [np.zeros(0, np.int64)]
     for csv, read in ((True, stats_folder.read_folder_stats),

@@ -1,75 +1,23 @@
 """Pairs and their dumped executions, as views that read when asked."""
 from __future__ import annotations
 
-import functools
 import os
 import re
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
 from keras_npu_dump.analysis.columns import Columns, read_columns
+from keras_npu_dump.analysis.dump_files import ExecutionFiles, GraphCache, PairGraph
 from keras_npu_dump.analysis.graph.file_operators import FileNames
 from keras_npu_dump.analysis.graph.operators import Operators
+from keras_npu_dump.analysis.statistics import StatisticsTable, statistics_of
+from keras_npu_dump.analysis.tensors import find_tensor
 from keras_npu_dump.collector.scan.dump_tree import scan_tree
-from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import open_text
-from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.graph.ge_graph import GraphOp
 from keras_npu_dump.op_types.graph_names import role_of
-from keras_npu_dump.records.manifest import Manifest, Pair, Step
+from keras_npu_dump.records.manifest import Manifest, Pair, RunRecord, Step
 from keras_npu_dump.records.problems import Problems
-
-
-class GraphCache:
-    """Graph files that were read; equal files of several ranks are one."""
-
-    def __init__(self) -> None:
-        self._of_path: Dict[str, Tuple[Operators, FileNames]] = {}
-        self._of_size: Dict[int, List[str]] = {}
-        self._digests: Dict[str, bytes] = {}
-
-    def get(self, path: Optional[str], bare: str) -> Tuple[Operators, FileNames]:
-        """Operators of a graph file, and the index of their dump files.
-
-        Args:
-          path: None where there is no graph; then pairs of one `bare` name share
-            an empty table that their files fill.
-
-        Raises:
-          FormatError, OSError: the file cannot be read.
-        """
-        place = path if path is not None else "\0" + bare
-        if place not in self._of_path:
-            twin = None if path is None else self._twin(path)
-            if twin is not None:
-                self._of_path[place] = self._of_path[twin]
-            else:
-                table = Operators() if path is None else Operators(
-                    graph_reader.read_graphs(path),
-                    functools.partial(graph_reader.iter_ops, path))
-                self._of_path[place] = (table, FileNames(table))
-        return self._of_path[place]
-
-    def _twin(self, path: str) -> Optional[str]:
-        """A file with the same bytes that was read before."""
-        others = self._of_size.setdefault(os.stat(path).st_size, [])
-        twin = next((one for one in others if one in self._of_path
-                     and self._digest(one) == self._digest(path)), None)
-        if twin is None:
-            others.append(path)
-        return twin
-
-    def _digest(self, path: str) -> bytes:
-        if path not in self._digests:
-            import hashlib
-            digest = hashlib.sha1()
-            fd, _ = open_text(path)
-            with os.fdopen(fd, "rb") as stream:
-                for chunk in iter(lambda: stream.read(1 << 20), b""):
-                    digest.update(chunk)
-            self._digests[path] = digest.digest()
-        return self._digests[path]
 
 
 class PairView:
@@ -91,11 +39,8 @@ class PairView:
         self.role = record.role
         self.time = record.time
         self.confidence = confidence
-        self._cache = cache
-        self._read: Optional[Tuple[Operators, FileNames]] = None
+        self.graph = PairGraph(self.graph_path, "/".join(record.model_names), cache)
         self._steps: Optional[List[StepView]] = None
-        self._described: Dict[str, GraphOp] = {}
-        self.graph_error: Optional[str] = None
 
     def __repr__(self) -> str:
         return "PairView(%s, rank %s, %d executions)" % (
@@ -103,18 +48,20 @@ class PairView:
 
     @property
     def rank_key(self) -> Union[int, str]:
+        """The rank, or "device:<id>" where no run record tells it."""
         return "device:%s" % self.device if self.rank is None else self.rank
 
     @property
     def graph_name(self) -> Optional[str]:
+        """Name of the graph in its file; None without a graph."""
         for graph in self.manifest.graphs:
             if graph.file == self.record.graph:
                 return graph.name
         return None
 
     @property
-    def run_record(self) -> Any:
-        """The manifest's RunRecord of the process, or None."""
+    def run_record(self) -> Optional[RunRecord]:
+        """What the manifest tells of the process that ran the graph; None where nothing does."""
         # Whole names: 2026_pid7 is not 2026_pid7_1, which a second run of that pid has.
         words = set(re.findall(r"[^\s,;:()]+", " ".join(self.record.evidence)))
         same = [run for run in self.manifest.runs if run.rank == self.rank]
@@ -122,25 +69,20 @@ class PairView:
         found = named or same
         return found[0] if found else None
 
-    def _table(self) -> Tuple[Operators, FileNames]:
-        if self._read is None:
-            bare = "/".join(self.record.model_names)
-            try:
-                self._read = self._cache.get(self.graph_path, bare)
-            except (FormatError, OSError) as error:
-                # What the files say is still worth reading.
-                self.graph_error = str(error)
-                self._read = self._cache.get(None, bare)
-        return self._read
-
     @property
     def operators(self) -> Operators:
         """In execution order; without a graph, as known from the files read so far."""
-        return self._table()[0]
+        return self.graph.operators
 
     @property
     def file_names(self) -> FileNames:
-        return self._table()[1]
+        """Which operator a dump file belongs to."""
+        return self.graph.file_names
+
+    @property
+    def graph_error(self) -> Optional[str]:
+        """Why the graph could not be read; None if it could, or was not asked for yet."""
+        return self.graph.error
 
     @property
     def steps(self) -> List["StepView"]:
@@ -149,45 +91,45 @@ class PairView:
             self._steps = _steps_of(self)
         return self._steps
 
-    def described(self, names: List[str]) -> Dict[str, GraphOp]:
-        """Operators of the graph with their descriptions; reads the file again for them."""
-        missing = {name for name in names if name not in self._described}
-        if missing and self.graph_path is not None and self.graph_error is None:
-            for _, op in graph_reader.iter_ops(self.graph_path):
-                if op.name in missing:
-                    self._described[op.name] = op
-                    missing.discard(op.name)
-                    if not missing:
-                        break
-        return {name: self._described[name] for name in names if name in self._described}
+    def described(self, names: Iterable[str]) -> Dict[str, GraphOp]:
+        """Operators of the graph with all that its file says of them.
+
+        Args:
+          names: as in the graph.
+
+        Returns:
+          Name -> operator, without those that the graph does not have.
+
+        Raises:
+          FormatError, OSError: the file cannot be read any more.
+        """
+        return self.graph.described(names)
 
 
-class StepView:
-    """One dumped execution.
+class StepView(ExecutionFiles):
+    """One dumped execution of a graph.
 
     Attributes:
+      pair: the graph. rank: its rank, or None.
       data_index: None where the folders do not say.
       load: 0, or how often the graph had been loaded before: a reload counts
         from 0 again.
-      iteration: {"fit", "epoch", "batch"} or None.
+      iteration: {"fit", "epoch", "batch"}, each from 0, or None.
+      folders: absolute.
       records: the manifest's `Step`s, one per folder.
     """
 
     def __init__(self, pair: PairView, data_index: Optional[int], load: int,
                  records: List[Step]):
+        super().__init__(
+            pair.graph, [pair.manifest.absolute(one.path) for one in records], data_index,
+            next((one.iteration for one in records if one.iteration), None), pair.rank)
         self.pair = pair
-        self.data_index = data_index
         self.load = load
         self.records = records
-        self.iteration = next((one.iteration for one in records if one.iteration), None)
 
     def __repr__(self) -> str:
-        return "StepView(data_index=%s, rank=%s)" % (self.data_index, self.pair.rank)
-
-    @property
-    def folders(self) -> List[str]:
-        """Absolute."""
-        return [self.pair.manifest.absolute(one.path) for one in self.records]
+        return "StepView(data_index=%s, rank=%s)" % (self.data_index, self.rank)
 
     @property
     def kinds(self) -> Dict[str, int]:
@@ -199,22 +141,49 @@ class StepView:
         return kinds
 
     def columns(self) -> Columns:
-        """Statistics of every tensor, read or computed now.
+        """Statistics of every tensor, read from csv files or computed from tensors now.
+
+        Returns:
+          Columns: a numpy array per statistic, one row per tensor; files that cannot be
+          read are in its `problems`.
 
         Raises:
           OSError: a folder cannot be read.
         """
-        return read_columns(self.folders, self.pair.file_names)
+        return read_columns(self.folders, self.graph.file_names)
 
-    def statistics(self, op: Optional[str] = None) -> Any:
-        """See `Run.statistics`."""
-        from keras_npu_dump.analysis.statistics import statistics_of
+    def statistics(self, op: Optional[str] = None) -> StatisticsTable:
+        """Statistics of this execution's tensors as one structured array.
+
+        Args:
+          op: regular expression; only operators of whose names, in the graph or in
+            TensorFlow, a part matches.
+
+        Returns:
+          A `StatisticsTable`, a row per tensor in execution order.
+
+        Raises:
+          InputError: `op` is no regular expression. OSError: a folder cannot be read.
+        """
         return statistics_of([self], op)
 
     def tensor(self, op: str, index: int = 0, io: str = "output", turn: int = -1
                ) -> np.ndarray:
-        """See `Run.tensor`."""
-        from keras_npu_dump.analysis.tensors import find_tensor
+        """Values of one tensor in the layout and shape that TensorFlow gave it.
+
+        Args:
+          op: name in the graph, the TensorFlow operator's name, or the name as
+            in file names.
+          index: of the output or input, from 0.
+          io: "output" or "input".
+          turn: which run of an operator in a loop; the last one by default.
+
+        Returns:
+          A numpy array; bfloat16 becomes float32.
+
+        Raises:
+          InputError: not dumped, or only as statistics. FormatError: broken file.
+        """
         return find_tensor(self, op, index, io, turn).values()
 
 
@@ -247,7 +216,7 @@ def _unpaired(manifest: Manifest, path: str, cache: GraphCache) -> List[PairView
     if os.path.isfile(path):
         path = manifest.dump_path
     known = {manifest.absolute(step.path) for pair in manifest.pairs for step in pair.steps}
-    groups: Dict[Tuple, Pair] = {}
+    groups: Dict[Tuple[Optional[str], Optional[int], Optional[str]], Pair] = {}
     for folder in scan_tree(path, Problems()).folders:
         if folder.path in known or not folder.count:
             continue

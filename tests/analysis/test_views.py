@@ -1,8 +1,9 @@
 """Do views and tables belong to what they were made of, and to nothing else?"""
 import numpy as np
 
+from keras_npu_dump.analysis.dump_files import GraphCache
 from keras_npu_dump.analysis.statistics import TABLE_DTYPE, StatisticsTable
-from keras_npu_dump.analysis.views import GraphCache, PairView
+from keras_npu_dump.analysis.views import PairView
 from keras_npu_dump.records.manifest import Manifest, ManifestRun, Pair
 
 

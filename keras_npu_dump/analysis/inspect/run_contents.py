@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
+from keras_npu_dump.analysis.inspect.tensor_values import tensor_facts
 from keras_npu_dump.analysis.run import Run
 from keras_npu_dump.analysis.statistics import matching, statistics_of
-from keras_npu_dump.analysis.tensors import find_tensor, tensor_facts
+from keras_npu_dump.analysis.tensors import find_tensor
 from keras_npu_dump.analysis.views import PairView, StepView
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import ConfigError, InputError
@@ -184,11 +185,12 @@ def _tensor(run: Run, tensor: str, step: Optional[Union[int, str]],
     executions = _executions(run, step, rank, role)
     # After a new trace names may differ: the first execution of a graph with this name.
     named = (one for one in executions if one.pair.operators.by_name(name) is not None)
-    found = find_tensor(next(named, executions[0]), name, int(index or 0), io or "output")
+    shown = next(named, executions[0])
+    found = find_tensor(shown, name, int(index or 0), io or "output")
     also = [{"data_index": one.data_index, "iteration": one.iteration, "rank": one.pair.rank}
-            for one in executions if one is not found.step
-            and (one.pair is found.step.pair or one.pair.operators.by_name(found.op) is not None)]
-    return dict({"kind": "tensor"}, iteration=found.step.iteration, **tensor_facts(found),
+            for one in executions if one is not shown
+            and (one.pair is shown.pair or one.pair.operators.by_name(found.op) is not None)]
+    return dict({"kind": "tensor"}, iteration=shown.iteration, **tensor_facts(found),
                 also=also)
 
 

@@ -1,10 +1,11 @@
 """Where in a tensor it goes wrong: the place and the inputs there, if tensors were dumped."""
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 import numpy as np
 
+from keras_npu_dump.analysis.dump_files import ExecutionFiles
 from keras_npu_dump.analysis.tensors import FoundTensor, find_tensor
 from keras_npu_dump.analysis.triage.findings.explain import number
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect
@@ -39,8 +40,8 @@ def show_places(suspect: Suspect) -> None:
         return
 
 
-def _inputs_at(suspect: Suspect, execution: object, shape: tuple, where: tuple, turn: int
-               ) -> List[str]:
+def _inputs_at(suspect: Suspect, execution: ExecutionFiles, shape: Tuple[int, ...],
+               where: Tuple[np.intp, ...], turn: int) -> List[str]:
     """Inputs at a place of the output, where shapes are equal or broadcast to it."""
     texts = []
     for value in suspect.series.values(suspect.order[1], suspect.position, False):
@@ -57,9 +58,9 @@ def _inputs_at(suspect: Suspect, execution: object, shape: tuple, where: tuple, 
     return texts
 
 
-def _find(execution: object, op: str, index: int, io: str, turn: int
+def _find(execution: ExecutionFiles, op: str, index: int, io: str, turn: int
           ) -> Optional[FoundTensor]:
     try:
-        return find_tensor(execution, op, index, io, turn)  # type: ignore[arg-type]
+        return find_tensor(execution, op, index, io, turn)
     except (DumpError, OSError):
         return None

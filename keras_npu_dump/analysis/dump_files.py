@@ -1,4 +1,4 @@
-"""The graph of a pair and the folders of an execution: what statistics and tensors are read from."""
+"""The graph of a pair and the folders of an execution: where values come from."""
 from __future__ import annotations
 
 import functools

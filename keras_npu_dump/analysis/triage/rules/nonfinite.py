@@ -8,13 +8,13 @@ the next execution belongs to where the variable went bad.
 """
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+from typing import Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy as np
 
 from keras_npu_dump.analysis.columns import distinct
 from keras_npu_dump.analysis.triage.findings import explain
-from keras_npu_dump.analysis.triage.findings.consequences import Consequence, follow
+from keras_npu_dump.analysis.triage.findings.consequences import BadPlaces, Consequence, follow
 from keras_npu_dump.analysis.triage.findings.series import Series, TensorStatistics
 from keras_npu_dump.analysis.triage.findings.suspects import (
     HIGH,
@@ -24,15 +24,6 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
     make_suspect,
 )
 from keras_npu_dump.op_types.training import OVERFLOW_CHECK_TYPES, is_collective
-
-
-class _Bad(NamedTuple):
-    """Bad operators of one execution: position -> its bad (turn, index) of each side."""
-
-    outputs: Dict[int, List[Tuple[int, int]]]
-    inputs: Dict[int, List[Tuple[int, int]]]
-    seen: Set[int]
-    outputs_seen: Set[int]
 
 
 def find(series: Series) -> List[Suspect]:
@@ -46,13 +37,13 @@ def find(series: Series) -> List[Suspect]:
     return found
 
 
-def _bad_of(series: Series, number: int) -> _Bad:
+def _bad_of(series: Series, number: int) -> BadPlaces:
     columns = series.columns[number]
     rows = np.flatnonzero((columns.nan > 0) | (columns.neg_inf > 0) | (columns.pos_inf > 0))
     outputs: Dict[int, List[Tuple[int, int]]] = {}
     inputs: Dict[int, List[Tuple[int, int]]] = {}
     if not len(rows):
-        return _Bad(outputs, inputs, set(), set())
+        return BadPlaces(outputs, inputs, set(), set())
     ops, turns = columns.op[rows], columns.round[rows]
     sides, indices = columns.output[rows], columns.index[rows]
     for op, turn, side, index in zip(ops.tolist(), turns.tolist(), sides.tolist(),
@@ -61,21 +52,18 @@ def _bad_of(series: Series, number: int) -> _Bad:
     # A list or a handle has a row without statistics: what it holds is not seen.
     known = columns.output & (columns.count > 0) & (columns.nan >= 0)
     with_outputs = set(distinct(columns.op[known]))
-    return _Bad(outputs, inputs, series.seen(number), with_outputs)
+    return BadPlaces(outputs, inputs, series.seen(number), with_outputs)
 
 
 class _Execution:
     """One execution in which something is not finite."""
 
-    def __init__(self, series: Series, number: int, bad: _Bad, poisoned: Dict[int, Suspect]):
+    def __init__(self, series: Series, number: int, bad: BadPlaces, poisoned: Dict[int, Suspect]):
         self.series = series
         self.table = series.operators
         self.number = number
         self.bad = bad
         self.poisoned = poisoned
-        self._bad_inputs = set(bad.inputs)
-        self._which = {one: {index for _, index in places}
-                       for one, places in bad.outputs.items()}
 
     def judge(self) -> List[Suspect]:
         suspects: List[Suspect] = []
@@ -157,14 +145,14 @@ class _Execution:
     def _follow(self, position: int) -> Consequence:
         nan = any(one.nan > 0 for one in self.series.values(self.number, position, True))
         if position >= self.table.known:
-            later = {one for one in self._bad_inputs.union(self.bad.outputs) if one >= position}
+            # Without a graph, whatever is bad and runs later may come from it.
+            later = {one for one in set(self.bad.inputs).union(self.bad.outputs)
+                     if one >= position}
             harmed = sorted(one for one in later.intersection(self.bad.outputs)
                             if self.table.is_update(one))
-            checked = any(self.table.types[one] in OVERFLOW_CHECK_TYPES
-                          for one in later)
+            checked = any(self.table.types[one] in OVERFLOW_CHECK_TYPES for one in later)
             return Consequence(later, harmed, [], checked and not harmed)
-        return follow(self.table, position, self._which, self._bad_inputs, self.bad.seen,
-                      self.bad.outputs_seen, nan)
+        return follow(self.table, position, self.bad, nan)
 
     def _same_cause(self, position: int, leaders: List[Tuple[int, Suspect]]
                     ) -> Optional[Suspect]:

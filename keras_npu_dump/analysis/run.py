@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 
@@ -17,12 +17,11 @@ from keras_npu_dump.analysis.dump_files import GraphCache
 from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.manifest_source import find_manifest
 from keras_npu_dump.analysis.statistics import StatisticsTable, statistics_of
-from keras_npu_dump.analysis.views import PairView, StepView, pairs_of
+from keras_npu_dump.analysis.views import PairView, Rank, StepView, pairs_of
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.records.manifest import Manifest
 
-Rank = Union[int, str]
 # Without records or graphs, what training is goes by a function's name.
 _IF_NO_TRAINING = ("train", "unknown", "eval", "predict")
 

@@ -19,6 +19,9 @@ from keras_npu_dump.op_types.graph_names import role_of
 from keras_npu_dump.records.manifest import Manifest, Pair, RunRecord, Step
 from keras_npu_dump.records.problems import Problems
 
+# A number, or "device:<id>" where no run record tells it.
+Rank = Union[int, str]
+
 
 class PairView:
     """A graph with the executions that were dumped of it, on one device.
@@ -47,7 +50,7 @@ class PairView:
             "/".join(self.record.model_names), self.rank, len(self.steps))
 
     @property
-    def rank_key(self) -> Union[int, str]:
+    def rank_key(self) -> Rank:
         """The rank, or "device:<id>" where no run record tells it."""
         return "device:%s" % self.device if self.rank is None else self.rank
 

@@ -19,10 +19,10 @@ def show_places(suspect: Suspect) -> None:
     if suspect.reason not in ("nan", "infinity", "bad-data"):
         return
     series = suspect.series
-    execution = series.steps[suspect.order[1]]
+    execution = series.steps[suspect.place.number]
     if not execution.kinds.get("dump"):
         return
-    for value in series.values(suspect.order[1], suspect.position, True):
+    for value in series.values(suspect.place.number, suspect.position, True):
         if not value.bad:
             continue
         found = _find(execution, suspect.op, value.index, "output", value.turn)
@@ -44,7 +44,7 @@ def _inputs_at(suspect: Suspect, execution: ExecutionFiles, shape: Tuple[int, ..
                where: Tuple[np.intp, ...], turn: int) -> List[str]:
     """Inputs at a place of the output, where shapes are equal or broadcast to it."""
     texts = []
-    for value in suspect.series.values(suspect.order[1], suspect.position, False):
+    for value in suspect.series.values(suspect.place.number, suspect.position, False):
         if value.turn != turn or not value.known:
             continue
         found = _find(execution, suspect.op, value.index, "input", turn)

@@ -7,7 +7,9 @@ import numpy as np
 
 from keras_npu_dump.analysis.triage.findings.suspects import HIGH, LOW, MEDIUM, Suspect, surer
 
-_GROWN = 1e3
+# Inputs so many times as large as in the first execution come from weights that jumped;
+# of inputs that were zero, so many times this.
+_GROWN, _SMALLEST = 1e3, 1e-6
 # Executions that a next dump looks at, at most, to see what breaks on an update.
 _SEEN = 8
 _NOT_FINITE = ("nan", "infinity")
@@ -28,7 +30,7 @@ def explained_by_others(suspects: List[Suspect]) -> List[Suspect]:
     for one in suspects:
         if one.reason == "jump" and one.confidence == LOW and any(
                 other.confidence == HIGH and other.series is one.series
-                and other.order[:2] == one.order[:2] for other in suspects):
+                and other.place.execution == one.place.execution for other in suspects):
             one.confidence = MEDIUM
         _believe_leap(one, suspects)
     kept: List[Suspect] = []
@@ -48,24 +50,26 @@ def explained_by_others(suspects: List[Suspect]) -> List[Suspect]:
 
 
 def _believe_leap(one: Suspect, suspects: List[Suspect]) -> None:
-    if one.leap is None:
+    """Raises an update that multiplied a weight to what breaks after it."""
+    if one.hints.leap is None:
         return
     later = [other for other in suspects if other is not one and other.series is one.series
-             and other.order[:2] >= (one.order[0], one.leap)
+             and other.place.execution >= (one.place.ordinal, one.hints.leap)
              and other.reason != "ranks-disagree"]
     for other in later:
         if surer(other.confidence, one.confidence):
             one.confidence = other.confidence
     steps = [other.step for other in later if other.confidence != LOW and other.step is not None]
     if steps and one.step is not None and one.step <= min(steps) <= one.step + _SEEN:
-        one.until = max(one.until or 0, min(steps))
+        one.hints.until = max(one.hints.until or 0, min(steps))
 
 
 def _cause(one: Suspect, suspects: List[Suspect]) -> Optional[Suspect]:
+    """The first other suspect from which this follows, by any of the rules; None without."""
     for other in suspects:
-        if other is one or other.series is None or one.series is None:
+        if other is one:
             continue
-        if one.from_rank and not other.from_rank and other.rank not in one.ranks \
+        if one.hints.from_rank and not other.hints.from_rank and other.rank not in one.ranks \
                 and other.step == one.step and other.reason in _NOT_FINITE + ("bad-data",):
             return other
         if one.reason in _NOT_FINITE and other.reason == "jump" and _grew(one, other):
@@ -79,17 +83,19 @@ def _cause(one: Suspect, suspects: List[Suspect]) -> Optional[Suspect]:
 def _grew(one: Suspect, jump: Suspect) -> bool:
     """Weights jumped before, and the inputs here are thousands of times the first ones."""
     series = one.series
-    if series is not jump.series or jump.upstream is None or jump.order >= one.order:
+    if (series is not jump.series or jump.hints.upstream is None
+            or jump.place.time >= one.place.time):
         return False
     first = {value.index: value.size for value in series.values(0, one.position, False)
              if value.known}
-    for value in series.values(one.order[1], one.position, False):
+    for value in series.values(one.place.number, one.position, False):
         before = first.get(value.index)
-        if value.known and before is not None and value.size > _GROWN * max(before, 1e-6) \
+        if value.known and before is not None and value.size > _GROWN * max(before, _SMALLEST) \
                 and np.isfinite(value.size):
             return True
     return False
 
 
 def _takes(one: Suspect, other: Suspect) -> bool:
+    """The other feeds it."""
     return one.series is other.series and other.op in one.producers

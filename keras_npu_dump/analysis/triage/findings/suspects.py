@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.analysis.triage.findings.series import Series
+from keras_npu_dump.analysis.views import Rank
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 _ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 # True of all executions, not of one: where it begins is no point in time.
 _STANDING = frozenset(("underflow", "zero-gradient", "vanishing-gradient", "constant-output"))
+# A triage answers with so many, and as many observations.
+MAX_SUSPECTS = 20
 
 # Reasons, and what each says. Codes are stable.
 REASONS = {
@@ -29,28 +32,78 @@ REASONS = {
 }
 
 
+class SuspectPlace(NamedTuple):
+    """Where in the executions of a graph a suspect stands.
+
+    Attributes:
+      series: the executions of its rank.
+      ordinal: of the graph among those of its rank, in time.
+      number: of the execution in the series (of an overflow event: in the pair).
+      order: within the execution: the operator's position, or which event it is.
+      position: of the operator in the graph, -1 where it is not known.
+    """
+
+    series: Series
+    ordinal: int
+    number: int
+    order: int
+    position: int
+
+    @property
+    def execution(self) -> Tuple[int, int]:
+        """(graph, execution), ascending in time."""
+        return self.ordinal, self.number
+
+    @property
+    def time(self) -> Tuple[int, int, int]:
+        """(graph, execution, place in it), ascending in time."""
+        return self.ordinal, self.number, self.order
+
+
+@dataclasses.dataclass
+class Hints:
+    """What a rule tells those who merge suspects and plan the next dump.
+
+    Attributes:
+      upstream: position of what is to be looked at next, where that is not the operator
+        itself.
+      until: data_index up to which it takes to see it, where one execution does not show
+        it.
+      leap: number of the execution in which a single update multiplied a weight a
+        thousandfold.
+      from_rank: another rank made it.
+      settled: the training has a remedy for it, a loss scale.
+      inherited: the data_index of executions that begin with variables which it spoilt.
+    """
+
+    upstream: Optional[int] = None
+    until: Optional[int] = None
+    leap: Optional[int] = None
+    from_rank: bool = False
+    settled: bool = False
+    inherited: List[int] = dataclasses.field(default_factory=list)
+
+
 @dataclasses.dataclass
 class Suspect:
     """An operator where something goes wrong.
 
-    Attributes:
+    What it is, and where:
       op, op_type, original_ops, producers, consumers, fusion_pass: as of the
         graph (see `operators.Operator`).
       step: data_index. iteration: {"fit", "epoch", "batch"} or None.
-      rank: the first one that shows it, None if unknown.
-      reason: a key of REASONS. message: one sentence.
+      rank: the first that shows it, "device:<id>" where no run record tells it.
+      reason: a key of REASONS. message: a sentence.
       confidence: "high", "medium" or "low".
-      downstream: operators that only pass it on, in that execution.
-      position: of the operator in execution order. order: for sorting.
-      also: further operators that say the same (a gradient of the suspect, the
-        same operator on other ranks), as text.
-      ranks, steps: all in which the operator itself goes wrong. inherited: the
-        data_index of executions that begin with variables which it spoilt. upstream:
-        position of what is to be looked at next, where that is not the operator
-        itself. until: data_index up to which it takes to see it, where one execution
-        does not show it. leap: the execution (as in `order`) in which a single update
-        multiplied a weight a thousandfold. from_rank: another rank made it.
-        settled: the training has a remedy for it, a loss scale.
+
+    How far it goes:
+      downstream: how many operators only pass it on, in that execution.
+      also: names of further operators that say the same (a gradient of the suspect,
+        the same operator on other ranks).
+      ranks, steps: all in which the operator itself goes wrong; steps are data_index.
+
+    For triage itself:
+      place: see `SuspectPlace`. hints: see `Hints`.
     """
 
     op: str
@@ -58,31 +111,35 @@ class Suspect:
     original_ops: List[str]
     step: Optional[int]
     iteration: Optional[Dict[str, int]]
-    rank: Union[int, str, None]
+    rank: Rank
     reason: str
     message: str
     confidence: str
     downstream: int
+    place: SuspectPlace = dataclasses.field(repr=False)
     producers: List[str] = dataclasses.field(default_factory=list)
     consumers: List[str] = dataclasses.field(default_factory=list)
     fusion_pass: Optional[str] = None
-    position: int = -1
-    order: Tuple[int, int, int] = (0, 0, 0)
     also: List[str] = dataclasses.field(default_factory=list)
-    ranks: List[Any] = dataclasses.field(default_factory=list)
-    steps: List[Any] = dataclasses.field(default_factory=list)
-    inherited: List[int] = dataclasses.field(default_factory=list)
-    series: Any = None
-    upstream: Optional[int] = None
-    until: Optional[int] = None
-    leap: Optional[int] = None
-    from_rank: bool = False
-    settled: bool = False
+    ranks: List[Rank] = dataclasses.field(default_factory=list)
+    steps: List[Optional[int]] = dataclasses.field(default_factory=list)
+    hints: Hints = dataclasses.field(default_factory=Hints, repr=False)
+
+    @property
+    def series(self) -> Series:
+        """The executions of its rank."""
+        return self.place.series
+
+    @property
+    def position(self) -> int:
+        """Of the operator in execution order, -1 where it is not known."""
+        return self.place.position
 
     @property
     def consequences(self) -> List[int]:
-        """`inherited`, ascending, without executions in which it goes wrong anyway."""
-        return sorted(set(self.inherited).difference(self.steps))
+        """The data_index of executions that it spoilt through variables, ascending, without
+        those in which it goes wrong anyway."""
+        return sorted(set(self.hints.inherited).difference(self.steps))
 
     def to_json(self) -> Dict[str, Any]:
         """The keys of the schema `keras_npu_dump.triage/1`, in its order."""
@@ -96,7 +153,17 @@ class Suspect:
 
 def make_suspect(series: Series, number: int, position: int, reason: str, message: str,
                  confidence: str, downstream: int = 0) -> Suspect:
-    """A suspect from an operator of a series in its execution `number`."""
+    """A suspect from an operator of a series.
+
+    Args:
+      series: the executions of a rank.
+      number: of the execution in the series.
+      position: of the operator.
+      reason: a key of REASONS.
+      message: a sentence.
+      confidence: HIGH, MEDIUM or LOW.
+      downstream: how many operators only pass it on.
+    """
     table = series.operators
     step = series.steps[number]
     return Suspect(
@@ -104,9 +171,9 @@ def make_suspect(series: Series, number: int, position: int, reason: str, messag
         original_ops=list(table.originals[position]), step=step.data_index,
         iteration=step.iteration, rank=series.pair.rank_key, reason=reason, message=message,
         confidence=confidence, downstream=downstream, producers=table.producers_of(position),
-        consumers=table.consumers_of(position), position=position,
-        order=(series.ordinal, number, position), ranks=[series.pair.rank_key],
-        steps=[step.data_index], series=series)
+        consumers=table.consumers_of(position), ranks=[series.pair.rank_key],
+        steps=[step.data_index],
+        place=SuspectPlace(series, series.ordinal, number, position, position))
 
 
 def merged(suspects: List[Suspect]) -> List[Suspect]:
@@ -115,13 +182,13 @@ def merged(suspects: List[Suspect]) -> List[Suspect]:
     Sorted: what is surest first, as of one operator and reason that one is kept.
     """
     kept: Dict[Tuple[str, str], Suspect] = {}
-    for one in sorted(suspects, key=lambda one: (_ORDER[one.confidence], one.order,
+    for one in sorted(suspects, key=lambda one: (_ORDER[one.confidence], one.place.time,
                                                  str(one.rank))):
         first = kept.setdefault((one.op, one.reason), one)
         if first is not one:
             first.ranks += [rank for rank in one.ranks if rank not in first.ranks]
             first.steps += [step for step in one.steps if step not in first.steps]
-            first.inherited += one.inherited
+            first.hints.inherited += one.hints.inherited
     for one in kept.values():
         one.steps.sort(key=lambda step: -1 if step is None else step)
     return list(kept.values())
@@ -143,7 +210,8 @@ def in_time(suspects: List[Suspect]) -> List[Suspect]:
 
     def key(one: Suspect) -> Tuple[Any, ...]:
         fit = one.iteration["fit"] if known and one.iteration is not None else 0
-        behind = one.settled or one.reason in _STANDING and one.confidence != HIGH
-        return (behind, fit, one.order[:2], _ORDER[one.confidence], one.order[2], str(one.rank))
+        behind = one.hints.settled or one.reason in _STANDING and one.confidence != HIGH
+        return (behind, fit, one.place.execution, _ORDER[one.confidence], one.place.order,
+                str(one.rank))
 
     return sorted(suspects, key=key)

@@ -83,13 +83,13 @@ def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> N
     if first.step is None:
         return NextDump(why="the dump does not say which execution it is of")
     chosen = _Chosen(limit)
-    last = max(first.step, first.until or 0)
+    last = max(first.step, first.hints.until or 0)
     related = [one for one in suspects if one.step is not None
-               and first.step <= one.step <= last and one.series is not None
-               and one.position >= 0 and one.series.operators is first.series.operators]
-    if first.reason == "arrives-bad" and first.upstream is not None:
+               and first.step <= one.step <= last and one.position >= 0
+               and one.series.operators is first.series.operators]
+    if first.reason == "arrives-bad" and first.hints.upstream is not None:
         related = [first]
-        chosen.upstream(first.series, [first.upstream])
+        chosen.upstream(first.series, [first.hints.upstream])
         chosen.add(first.series, first.position)
     else:
         for one in related:
@@ -160,7 +160,7 @@ def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:
     """One rank that shows it; where ranks are compared, one of each side."""
     if len(all_ranks) < 2 or not isinstance(first.rank, int):
         return None
-    if first.from_rank:
+    if first.hints.from_rank:
         return None
     if first.reason != "ranks-disagree":
         return [first.rank]
@@ -173,7 +173,7 @@ def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:
 def _before(first: Suspect, ranks: Optional[List[Any]], copies: int) -> NextDump:
     """A variable went bad in executions that were not dumped: statistics of these."""
     series = first.series
-    number = first.order[1]
+    number = first.place.number
     step = first.step
     begin = 0 if not number else (series.steps[number - 1].data_index or 0) + 1
     if step is None or begin >= step:

@@ -89,9 +89,9 @@ def _diverging(series: Series) -> List[Suspect]:
         explain.number(path.after[number]), _sequel(series, path, number))
     suspect = make_suspect(series, number, path.weight.update, "jump", message,
                            _confidence(path, number, growth, total), len(onsets) - 1)
-    suspect.upstream = path.weight.variable
-    suspect.until = _until(series, path, number)
-    suspect.leap = _leap(path, floor)
+    suspect.hints.upstream = path.weight.variable
+    suspect.hints.until = _until(series, path, number)
+    suspect.hints.leap = _leap(path, floor)
     return [suspect]
 
 

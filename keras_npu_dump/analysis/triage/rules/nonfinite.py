@@ -197,7 +197,7 @@ class _Execution:
             "%s gives %s, and what this rank put in is finite: it comes from a rank that was not "
             "dumped" % (self.table.types[position], explain.amount(bad)), MEDIUM,
             len(consequence.region) - 1)
-        suspect.from_rank = True
+        suspect.hints.from_rank = True
         return suspect
 
     def _message(self, position: int, inputs: List[TensorStatistics], bad: List[TensorStatistics],
@@ -271,7 +271,7 @@ class _Execution:
         self._poison(consequence, suspect)
         step = self.series.steps[self.number].data_index
         if step is not None:
-            suspect.inherited.append(step)
+            suspect.hints.inherited.append(step)
 
     def _arrival(self, position: int, slot: int, turn: int, source: Optional[int],
                  variable: Optional[int], told: Set[Tuple[str, int]]) -> Optional[Suspect]:
@@ -312,7 +312,7 @@ class _Execution:
         suspect = make_suspect(self.series, self.number, position, reason, message, confidence,
                                len(consequence.region) - 1)
         if reason != "bad-data":
-            suspect.upstream = variable if variable is not None else source
+            suspect.hints.upstream = variable if variable is not None else source
         return suspect
 
     def _since(self) -> str:

@@ -12,7 +12,13 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.analysis.triage.findings import explain
 from keras_npu_dump.analysis.triage.findings.series import Series, TensorStatistics
-from keras_npu_dump.analysis.triage.findings.suspects import HIGH, MEDIUM, Suspect, make_suspect
+from keras_npu_dump.analysis.triage.findings.suspects import (
+    HIGH,
+    MEDIUM,
+    Suspect,
+    SuspectPlace,
+    make_suspect,
+)
 from keras_npu_dump.analysis.views import PairView, StepView
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats import dtypes
@@ -148,8 +154,8 @@ def find(series: Series, problems: List[Tuple[str, str]]) -> List[Suspect]:
             text += "; a check for such gradients is there, which skips the update"
             confidence = MEDIUM
         suspect = _suspect(series, event, position, text, confidence)
-        suspect.order = (series.ordinal, event.number, count)
-        suspect.settled = settled
+        suspect.place = suspect.place._replace(number=event.number, order=count)
+        suspect.hints.settled = settled
         found.append(suspect)
     return found
 
@@ -208,5 +214,5 @@ def _unknown(series: Series, event: Event, text: str) -> Suspect:
         op=name, op_type="", original_ops=[], step=step.data_index, iteration=step.iteration,
         rank=series.pair.rank_key, reason="overflow-event",
         message="%s; no dump of that task is there" % text, confidence=MEDIUM, downstream=0,
-        order=(series.ordinal, event.number, 0), ranks=[series.pair.rank_key],
-        steps=[step.data_index], series=series)
+        ranks=[series.pair.rank_key], steps=[step.data_index],
+        place=SuspectPlace(series, series.ordinal, event.number, 0, -1))

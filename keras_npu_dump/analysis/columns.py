@@ -42,22 +42,30 @@ class Columns:
 
     @property
     def op(self) -> np.ndarray:
+        """int64 positions of the operators."""
         return row_keys.op_of(self.key)
 
     @property
-    def round(self) -> np.ndarray:
+    def turn(self) -> np.ndarray:
+        """int64, which run of its operator, from 0."""
         return row_keys.turn_of(self.key)
 
     @property
     def output(self) -> np.ndarray:
+        """bool, False for inputs."""
         return row_keys.is_output(self.key)
 
     @property
     def index(self) -> np.ndarray:
+        """int64, among the inputs or outputs."""
         return row_keys.index_of(self.key)
 
     def rows_of(self, position: int) -> slice:
-        """The rows of one operator."""
+        """The rows of one operator.
+
+        Args:
+          position: of the operator.
+        """
         start, end = np.searchsorted(
             self.key, [row_keys.first_key(position), row_keys.first_key(position + 1)])
         return slice(int(start), int(end))
@@ -65,10 +73,15 @@ class Columns:
 
 def distinct(ordered: np.ndarray) -> List[int]:
     """Different values of an ascending array. (`np.unique` imports numpy.ma, a third of
-    a command's start, and sorts.)"""
+    a command's start, and sorts.)
+
+    Args:
+      ordered: integers, ascending.
+    """
     if not len(ordered):
         return []
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])].tolist()
+    values: List[int] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])].tolist()
+    return values
 
 
 NUMERIC = ("max", "min", "avg", "count", "nan", "neg_inf", "pos_inf", "dtype")
@@ -89,6 +102,7 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
 
     Args:
       folders: of the execution; a dynamic graph has several.
+      files: which operator each file of theirs belongs to.
 
     Raises:
       OSError: a folder cannot be read. Files that cannot be are in `problems`.

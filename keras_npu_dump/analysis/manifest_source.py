@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Iterable, Optional
+from typing import Iterable, List, Optional
 
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files.progress import Progress
@@ -80,7 +80,7 @@ def _holds(manifest: Manifest, runs: Iterable[str], written: int) -> bool:
         return False
 
 
-def _names(folder: str) -> list:
+def _names(folder: str) -> List[str]:
     """Sub-folders."""
     try:
         with os.scandir(folder) as entries:

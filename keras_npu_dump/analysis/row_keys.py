@@ -11,9 +11,11 @@ the same kind back.
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar, Union, overload
 
 import numpy as np
+
+Key = TypeVar("Key", int, np.ndarray)
 
 _OP_SHIFT, _TURN_SHIFT, _OUTPUT = 40, 20, 1 << 19
 _BELOW_OP = (1 << _OP_SHIFT) - 1
@@ -36,22 +38,26 @@ def make_key(op: np.ndarray, turn: np.ndarray, output: np.ndarray,
     return key
 
 
-def op_of(key: Any) -> Any:
+def op_of(key: Key) -> Key:
     """Position of the operator."""
     return key >> _OP_SHIFT
 
 
-def turn_of(key: Any) -> Any:
+def turn_of(key: Key) -> Key:
     """Turn of the operator, from 0."""
     return (key >> _TURN_SHIFT) & MAX_TURN
 
 
-def is_output(key: Any) -> Any:
-    """bool: True for outputs."""
+@overload
+def is_output(key: int) -> bool: ...
+@overload
+def is_output(key: np.ndarray) -> np.ndarray: ...
+def is_output(key: Union[int, np.ndarray]) -> Union[bool, np.ndarray]:
+    """True for outputs."""
     return (key & _OUTPUT) != 0
 
 
-def index_of(key: Any) -> Any:
+def index_of(key: Key) -> Key:
     """Index among the inputs or outputs."""
     return key & (_OUTPUT - 1)
 
@@ -66,6 +72,6 @@ def with_op(key: int, position: int) -> int:
     return first_key(position) | (key & _BELOW_OP)
 
 
-def later(key: Any, turns: int) -> Any:
+def later(key: Key, turns: int) -> Key:
     """The same row, so many turns later."""
     return key + (turns << _TURN_SHIFT)

@@ -182,7 +182,7 @@ class StepView(ExecutionFiles):
           turn: which run of an operator in a loop; the last one by default.
 
         Returns:
-          A numpy array; bfloat16 becomes float32.
+          A numpy array with the dtype of the dump; bfloat16 and 8-bit floats become float32.
 
         Raises:
           InputError: not dumped, or only as statistics. FormatError: broken file.

@@ -18,7 +18,9 @@ from keras_npu_dump.errors import ConfigError, InputError
 _TENSOR = re.compile(r"(.+?)(?::(input|output))?(?::([0-9]+))?$", re.DOTALL)
 _COLUMNS = ("io", "index", "turn", "data_type", "format", "shape", "max", "min", "avg", "count",
             "nan", "neg_inf", "pos_inf")
+_BATCH = ("fit", "epoch", "batch")
 _NEAR = 8
+_INDICES = 20
 
 
 def inspect_run(run: Run, op: Optional[str] = None, op_type: Optional[str] = None,
@@ -27,6 +29,7 @@ def inspect_run(run: Run, op: Optional[str] = None, op_type: Optional[str] = Non
     """Describes a run, its operators, or one tensor.
 
     Args:
+      run: as `open_run` returns it.
       op: regular expression; operators of whose names, in the graph or in
         TensorFlow, a part matches.
       op_type: their type, whole; capitals do not matter.
@@ -49,11 +52,13 @@ def inspect_run(run: Run, op: Optional[str] = None, op_type: Optional[str] = Non
       InputError: something that was not dumped. FormatError: a broken file.
     """
     if tensor is None and op is None and op_type is None and step is None:
-        return _plain(_overview(run, rank, role or "all"))
-    role = role or "train"
-    if tensor is not None:
-        return _plain(_tensor(run, tensor, step, rank, role))
-    return _plain(_operators(run, op, op_type, step, rank, role))
+        described = _overview(run, rank, role or "all")
+    elif tensor is not None:
+        described = _tensor(run, tensor, step, rank, role or "train")
+    else:
+        described = _operators(run, op, op_type, step, rank, role or "train")
+    plain: Dict[str, Any] = _plain(described)
+    return plain
 
 
 def parse_execution(text: Union[int, str]) -> Callable[[StepView], bool]:
@@ -71,8 +76,8 @@ def parse_execution(text: Union[int, str]) -> Callable[[StepView], bool]:
         else:
             return lambda one: steps.is_all or (
                 one.data_index is not None and one.data_index in steps)
-    elif len(parts) <= 3 and all(part.isdigit() for part in parts):
-        wanted = dict(zip(("fit", "epoch", "batch")[-len(parts):], map(int, parts)))
+    elif len(parts) <= len(_BATCH) and all(part.isdigit() for part in parts):
+        wanted = dict(zip(_BATCH[-len(parts):], map(int, parts)))
         return lambda one: all((one.iteration or {}).get(name) == value
                                for name, value in wanted.items())
     raise InputError("step: expected data_index as in dump_step (5, 3-5 or 0|3-5), epoch:batch or "
@@ -91,8 +96,8 @@ def _executions(run: Run, step: Optional[Union[int, str]], rank: Optional[Union[
     if not chosen:
         there = sorted({one.data_index for one in found if one.data_index is not None})
         raise InputError("step %s was not dumped; there are the data_index %s%s" % (
-            step, ", ".join(map(str, there[:20])) or "of no execution",
-            ", ..." if len(there) > 20 else ""))
+            step, ", ".join(map(str, there[:_INDICES])) or "of no execution",
+            ", ..." if len(there) > _INDICES else ""))
     return chosen
 
 
@@ -132,7 +137,7 @@ def _operators(run: Run, op: Optional[str], op_type: Optional[str],
                role: str) -> Dict[str, Any]:
     found: Dict[Tuple[str, str], Dict[str, Any]] = {}
     problems: List[Any] = []
-    types: Counter = Counter()
+    types: Counter[str] = Counter()
     for one in _executions(run, step, rank, role):
         table = one.pair.operators
         wanted = matching(one, op or "")

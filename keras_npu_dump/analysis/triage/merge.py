@@ -5,13 +5,18 @@ from typing import List, Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.triage.findings.suspects import HIGH, LOW, MEDIUM, Suspect, surer
+from keras_npu_dump.analysis.triage.findings.suspects import (
+    EXECUTIONS_TO_SEE,
+    HIGH,
+    LOW,
+    MEDIUM,
+    Suspect,
+    surer,
+)
 
 # Inputs so many times as large as in the first execution come from weights that jumped;
 # of inputs that were zero, so many times this.
 _GROWN, _SMALLEST = 1e3, 1e-6
-# Executions that a next dump looks at, at most, to see what breaks on an update.
-_SEEN = 8
 _NOT_FINITE = ("nan", "infinity")
 
 
@@ -60,7 +65,7 @@ def _believe_leap(one: Suspect, suspects: List[Suspect]) -> None:
         if surer(other.confidence, one.confidence):
             one.confidence = other.confidence
     steps = [other.step for other in later if other.confidence != LOW and other.step is not None]
-    if steps and one.step is not None and one.step <= min(steps) <= one.step + _SEEN:
+    if steps and one.step is not None and one.step <= min(steps) <= one.step + EXECUTIONS_TO_SEE:
         one.hints.until = max(one.hints.until or 0, min(steps))
 
 

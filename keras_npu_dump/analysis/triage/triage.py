@@ -6,7 +6,6 @@ import os
 from typing import Any, Dict, List, Optional, Union
 
 from keras_npu_dump.analysis.graph.operators import fusion_pass
-from keras_npu_dump.analysis.manifest_source import Progress
 from keras_npu_dump.analysis.run import Run, open_run
 from keras_npu_dump.analysis.triage.checked import checked
 from keras_npu_dump.analysis.triage.findings import coverage

@@ -10,7 +10,7 @@ import re
 import stat
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from keras_npu_dump.analysis.views import PairView
+from keras_npu_dump.analysis.views import PairView, Rank
 from keras_npu_dump.records.manifest import Manifest
 from keras_npu_dump.records.problems import ERROR, Problem
 
@@ -28,13 +28,19 @@ _ONLY_AS_ERROR = ("not-dumped", "no-pair", "no-graph", "layer-unknown")
 
 
 class Gap(NamedTuple):
-    """Something that was not read. `code` as in the manifest's problems."""
+    """Something that was asked for and not read.
+
+    Attributes:
+      code: as in the manifest's problems. message: a sentence.
+      path: below the dump path, or absolute outside of it; None where there is none.
+    """
 
     code: str
     message: str
     path: Optional[str]
 
     def to_json(self) -> Dict[str, Any]:
+        """An entry of "incomplete" in the schema `keras_npu_dump.triage/1`."""
         return {"code": self.code, "message": self.message, "path": self.path}
 
 
@@ -43,13 +49,13 @@ class Selection(NamedTuple):
 
     Attributes:
       pairs: that were chosen. others: all others of the job.
-      role: that was asked for; "all" is every one. rank: None for all ranks.
+      role: that was asked for, or "all". rank: None for all ranks.
     """
 
     pairs: Sequence[PairView]
     others: Sequence[PairView]
     role: str
-    rank: Any
+    rank: Optional[Rank]
 
 
 def gaps_of(manifest: Manifest, chosen: Selection,
@@ -57,6 +63,8 @@ def gaps_of(manifest: Manifest, chosen: Selection,
     """What was asked for and not read, each once, as the manifest orders its problems.
 
     Args:
+      manifest: of the job.
+      chosen: what the triage looks at.
       unreadable: (path, reason) of what this triage could not read.
     """
     places = _Places(manifest, chosen)
@@ -169,6 +177,10 @@ class _Places:
 
 
 def nothing_known(manifest: Manifest, pairs: Sequence[PairView], found: Sequence[Gap]) -> bool:
-    """Whether the folder holds no trace of a training at all."""
+    """Whether the folder holds no trace of a training at all.
+
+    Args:
+      manifest: of the job. pairs: all of it. found: by `gaps_of`.
+    """
     return not (manifest.runs or manifest.graphs or pairs
                 or any(one.code != "not-dumped" for one in found))

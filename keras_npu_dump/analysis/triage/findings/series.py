@@ -17,11 +17,20 @@ from keras_npu_dump.op_types.graph_parts import QUIET_TYPES
 
 # Below this share of the operators that could leave files, a dump is a chosen few.
 _WHOLE = 0.5
+# Operators in a row that only hand on; more are a circle.
+_LONGEST_CHAIN = 64
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorStatistics:
-    """Statistics of one input or output in one execution."""
+    """Statistics of one input or output in one execution.
+
+    Attributes:
+      index: among the inputs or outputs. turn: which run of the operator.
+      dtype: number of the OutputDataType, 0 unknown.
+      count: elements. nan, neg_inf, pos_inf: how many; all four -1 unknown.
+      max, min, avg: of the values.
+    """
 
     index: int
     turn: int
@@ -41,6 +50,7 @@ class TensorStatistics:
 
     @property
     def bad(self) -> bool:
+        """Holds NaN or infinities."""
         return self.nan > 0 or self.neg_inf > 0 or self.pos_inf > 0
 
     @property
@@ -51,15 +61,19 @@ class TensorStatistics:
 
 @dataclasses.dataclass(frozen=True)
 class Aligned:
-    """Rows of all executions under common keys; arrays of shape (executions, keys).
+    """Rows of all executions under common keys.
 
     Attributes:
-      keys: ascending. op, output, index: per key.
-      size: largest magnitude of the finite or infinite values, NaN where absent.
-      bad: holds values that are not finite. zero: all values are zero.
-      constant: more than one value, all equal and finite. count: elements, 0
-        where absent. dtype: per key, 0 where it is not known or changes.
-      floating: per key: a floating type, or one that the file does not name.
+      keys: int64 (keys,), ascending, see `row_keys`.
+      op, index: int64 (keys,). output: bool (keys,).
+      size: float64 (executions, keys), largest magnitude of the finite or infinite
+        values, NaN where absent.
+      bad: bool (executions, keys), holds values that are not finite.
+      zero: bool (executions, keys), all values are zero.
+      constant: bool (executions, keys), more than one value, all equal and finite.
+      count: int64 (executions, keys), elements, 0 where absent.
+      dtype: int16 (keys,), 0 where it is not known or changes.
+      floating: bool (keys,), a floating type, or one that the file does not name.
     """
 
     keys: np.ndarray
@@ -72,11 +86,7 @@ class Aligned:
     constant: np.ndarray
     count: np.ndarray
     dtype: np.ndarray
-
     floating: np.ndarray
-
-
-_WHOLE_NUMBERS = np.array(sorted(dtypes.WHOLE_NUMBERS))
 
 
 class Series:
@@ -102,6 +112,11 @@ class Series:
     def read(cls, pair: PairView, ordinal: int = 0,
              progress: Optional[Callable[[int], None]] = None) -> "Series":
         """Reads every execution of a pair that holds statistics or tensors.
+
+        Args:
+          pair: a graph on its rank.
+          ordinal: of the graph among those of its rank, in time.
+          progress: called with the number of files that each execution had.
 
         Raises:
           OSError: a folder cannot be read.
@@ -132,7 +147,12 @@ class Series:
         return len(able & seen) < _WHOLE * len(able)
 
     def values(self, number: int, position: int, output: bool) -> List[TensorStatistics]:
-        """Inputs or outputs of one operator in execution `number` of this series."""
+        """Inputs or outputs of one operator in one execution.
+
+        Args:
+          number: of the execution in this series. position: of the operator.
+          output: its outputs, not its inputs.
+        """
         columns = self.columns[number]
         rows = columns.rows_of(position)
         found = []
@@ -164,6 +184,7 @@ class Series:
 
     @property
     def aligned(self) -> Aligned:
+        """All executions side by side; made when first asked for."""
         if self._aligned is None:
             self._aligned = _align(self.columns)
         return self._aligned
@@ -182,6 +203,7 @@ def _shared(columns: Columns, before: Optional[Columns]) -> Columns:
 
 
 def _align(all_columns: List[Columns]) -> Aligned:
+    """All executions under the union of their keys."""
     first = all_columns[0].key
     same = all(one.key is first for one in all_columns)
     keys = first if same else np.unique(np.concatenate([one.key for one in all_columns]))
@@ -209,7 +231,8 @@ def _align(all_columns: List[Columns]) -> Aligned:
         dtype[place] = one.dtype
     dtype[mixed] = 0
     return Aligned(keys, row_keys.op_of(keys), row_keys.is_output(keys), row_keys.index_of(keys),
-                   size, bad, zero, constant, count, dtype, ~np.isin(dtype, _WHOLE_NUMBERS))
+                   size, bad, zero, constant, count, dtype,
+                   ~np.isin(dtype, sorted(dtypes.WHOLE_NUMBERS)))
 
 
 # --- what dump_mode left out, from the operators on the other side of the edge
@@ -250,22 +273,22 @@ def _edges(table: Operators, dumped: np.ndarray) -> np.ndarray:
     """(operator, input, operator that makes it, its output), past what is not dumped and
     only hands on."""
     rows: List[Tuple[int, int, int, int]] = []
-    memo: Dict[Source, Source] = {}
+    known: Dict[Source, Source] = {}
     for position in range(table.known):
         if not dumped[position]:
             continue
         for slot, source in enumerate(table.sources[position]):
             if source is not None:
-                rows.append((position, slot) + _maker(table, source, dumped, memo))
+                rows.append((position, slot) + _maker(table, source, dumped, known))
     return np.array(rows, np.int64).reshape(-1, 4)
 
 
 def _maker(table: Operators, source: Source, dumped: np.ndarray,
-           memo: Dict[Source, Source]) -> Source:
-    if source not in memo:
-        memo[source] = source
+           known: Dict[Source, Source]) -> Source:
+    """What is dumped and makes a value, or the first that is not and changes it."""
+    if source not in known:
         place = source
-        for _ in range(64):
+        for _ in range(_LONGEST_CHAIN):
             if dumped[place[0]] or table.types[place[0]] not in SAME_VALUE_TYPES:
                 break
             sources = table.sources[place[0]]
@@ -274,8 +297,8 @@ def _maker(table: Operators, source: Source, dumped: np.ndarray,
             if following is None:
                 break
             place = following
-        memo[source] = place
-    return memo[source]
+        known[source] = place
+    return known[source]
 
 
 def _added(columns: Columns, wanted: np.ndarray, given: np.ndarray) -> Columns:
@@ -284,7 +307,7 @@ def _added(columns: Columns, wanted: np.ndarray, given: np.ndarray) -> Columns:
     Turns: an operator of a body that ran several times reads its producer's value
     of the same turn, or the only one there is.
     """
-    turns = columns.round
+    turns = columns.turn
     last = int(turns.max()) if len(turns) else 0
     parts = [columns.key]
     rows = [np.arange(len(columns.key))]

@@ -11,6 +11,9 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 _ORDER = {HIGH: 0, MEDIUM: 1, LOW: 2}
 # True of all executions, not of one: where it begins is no point in time.
 _STANDING = frozenset(("underflow", "zero-gradient", "vanishing-gradient", "constant-output"))
+# Executions that a next dump looks at, at most, to see a weight diverge, or what breaks on an
+# update.
+EXECUTIONS_TO_SEE = 8
 # A triage answers with so many, and as many observations.
 MAX_SUSPECTS = 20
 

@@ -9,7 +9,7 @@ from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.triage.findings.coverage import ranges
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect
-from keras_npu_dump.analysis.views import PairView
+from keras_npu_dump.analysis.views import PairView, Rank
 from keras_npu_dump.config.steps import Interval
 from keras_npu_dump.files.quoting import UnwritableError, layer_name
 from keras_npu_dump.formats import dtypes
@@ -23,6 +23,9 @@ _ALL_OF, _SPREAD = 20, 16
 # a statistics file, and its first line.
 _FILE_BYTES, _TENSOR_BYTES = 90, 60
 _ROW_BYTES, _HEAD_BYTES = 75, 134
+_FLOAT_BITS = 32
+# A graph may claim any shape.
+_MOST_ELEMENTS = 1 << 50
 
 
 @dataclasses.dataclass
@@ -47,7 +50,7 @@ class NextDump:
     dump_layer: List[str] = dataclasses.field(default_factory=list)
     dump_step: Optional[str] = None
     dump_data: str = "tensor"
-    ranks: Optional[List[Any]] = None
+    ranks: Optional[List[Rank]] = None
     estimated_bytes: int = 0
     why: str = ""
     flagfile: Optional[str] = None
@@ -56,6 +59,11 @@ class NextDump:
     left_out: List[Dict[str, str]] = dataclasses.field(default_factory=list)
 
     def leave_out(self, flag: str, value: str, why: str) -> None:
+        """Notes what cannot be written into flags.
+
+        Args:
+          flag: its name. value: that it should have had. why: the end of a sentence.
+        """
         self.left_out.append({"flag": flag, "value": value, "why": why})
 
     def to_json(self) -> Dict[str, Any]:
@@ -66,12 +74,17 @@ class NextDump:
         return dict(document, left_out=self.left_out) if self.left_out else document
 
 
-def plan(suspects: List[Suspect], all_ranks: List[Any], limit: int = LIMIT) -> NextDump:
+def plan(suspects: List[Suspect], all_ranks: List[Rank], limit: int = LIMIT) -> NextDump:
     """The next dump for suspects in the order of `suspects.merged`.
 
     Args:
+      suspects: the first of them decides what is dumped.
       all_ranks: of the run.
       limit: of operators.
+
+    Returns:
+      A NextDump without `dump_step` where nothing is suspect, or nothing can be dumped that
+      would tell more; its `why` says so.
     """
     if not suspects:
         return NextDump()
@@ -128,6 +141,7 @@ def plan_unseen(group: Sequence[Series], missing: Sequence[Interval]) -> NextDum
     and the dump after that closes in on it.
 
     Args:
+      group: what was dumped, of all ranks.
       missing: their data_index, ascending and disjoint.
     """
     columns = next((one for series in group for one in series.columns), None)
@@ -156,7 +170,7 @@ def _statistics_bytes(columns: Columns) -> int:
     return columns.files * _HEAD_BYTES + len(columns.key) * _ROW_BYTES
 
 
-def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:
+def _ranks(first: Suspect, all_ranks: List[Rank]) -> Optional[List[Rank]]:
     """One rank that shows it; where ranks are compared, one of each side."""
     if len(all_ranks) < 2 or not isinstance(first.rank, int):
         return None
@@ -170,7 +184,7 @@ def _ranks(first: Suspect, all_ranks: List[Any]) -> Optional[List[Any]]:
     return sorted([first.rank, other])
 
 
-def _before(first: Suspect, ranks: Optional[List[Any]], copies: int) -> NextDump:
+def _before(first: Suspect, ranks: Optional[List[Rank]], copies: int) -> NextDump:
     """A variable went bad in executions that were not dumped: statistics of these."""
     series = first.series
     number = first.place.number
@@ -195,6 +209,7 @@ class _Chosen:
         self._limit = limit
 
     def add(self, series: Series, position: int) -> None:
+        """Adds an operator if it can be dumped; its name may be impossible to write."""
         if (position in self._seen or len(self.positions) >= self._limit
                 or not can_dump(series, position)):
             return
@@ -207,6 +222,7 @@ class _Chosen:
             self.left_out.append({"flag": "data_dump_layer", "value": name, "why": why})
 
     def producers(self, series: Series, position: int) -> None:
+        """Adds what makes the operator's inputs."""
         for one in makers(series, position):
             self.add(series, one)
 
@@ -223,7 +239,11 @@ class _Chosen:
 
 
 def can_dump(series: Series, position: int) -> bool:
-    """The operator left files, or its type says that it would."""
+    """The operator left files, or its type says that it would.
+
+    Args:
+      series: the executions of a graph on a rank. position: of the operator.
+    """
     table = series.operators
     if table.types[position] not in QUIET_TYPES:
         return True
@@ -232,7 +252,14 @@ def can_dump(series: Series, position: int) -> bool:
 
 
 def makers(series: Series, position: int) -> List[int]:
-    """Operators that make its inputs and can be dumped, past what only hands on."""
+    """Operators that make its inputs and can be dumped, past what only hands on.
+
+    Args:
+      series: the executions of a graph on a rank. position: of the operator.
+
+    Returns:
+      Positions, nearest first.
+    """
     table: Operators = series.operators
     found: List[int] = []
     seen: Set[int] = set()
@@ -267,18 +294,20 @@ class _Sizes:
         self._series = series
 
     def of(self, position: int) -> int:
+        """As the dump shows it, where inputs and outputs are there; else as the graph says."""
         for columns in self._series.columns:
             rows = columns.rows_of(position)
             if rows.stop > rows.start:
-                turns = len(set(columns.round[rows].tolist()))
-                values = sum(
-                    max(0, count) * (dtypes.dtype_bits(dtype) or 32) // 8
+                turns = len(set(columns.turn[rows].tolist()))
+                values: int = sum(
+                    max(0, count) * _bits(dtype) // 8
                     for count, dtype in zip(columns.count[rows].tolist(),
                                             columns.dtype[rows].tolist()))
                 outputs = bool(columns.output[rows].any())
                 inputs = bool((~columns.output[rows]).any())
                 if outputs and inputs or not self._series.operators.sources[position]:
-                    return values + turns * _FILE_BYTES + (rows.stop - rows.start) * _TENSOR_BYTES
+                    tensors = int(rows.stop - rows.start)
+                    return values + turns * _FILE_BYTES + tensors * _TENSOR_BYTES
         return self._by_graph(position)
 
     def _by_graph(self, position: int) -> int:
@@ -291,6 +320,11 @@ class _Sizes:
             number = dtypes.dtype_number(desc.dtype)
             count = 1
             for dim in desc.shape:
-                count *= max(dim, 1)
-            size += _TENSOR_BYTES + count * (dtypes.dtype_bits(number or 1) or 32) // 8
+                count = min(count * max(dim, 1), _MOST_ELEMENTS)
+            size += _TENSOR_BYTES + count * _bits(number or dtypes.DT_FLOAT) // 8
         return size
+
+
+def _bits(dtype: int) -> int:
+    """Bits of an element, those of a float where the type has no size."""
+    return int(dtypes.dtype_bits(dtype) or _FLOAT_BITS)

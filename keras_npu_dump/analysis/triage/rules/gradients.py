@@ -25,12 +25,20 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
 )
 from keras_npu_dump.op_types.training import BIAS_GRADIENT_TYPES, LAYER_TYPES
 
+# Of the largest gradient in the same execution.
 VANISHING = 1e-12
+# Fewer elements may be equal by chance.
 _FEW = 16
+# Two executions may show zero because weights began at zero; one more does not.
+_ENOUGH = 3
 
 
 def find(series: Series) -> List[Suspect]:
-    """Suspects of one rank."""
+    """Suspects of one rank.
+
+    Args:
+      series: the executions of a graph on that rank.
+    """
     if not series.columns or not series.operators.known or series.partial:
         return []
     aligned = series.aligned
@@ -39,13 +47,16 @@ def find(series: Series) -> List[Suspect]:
 
 
 def _rows(aligned: Aligned, position: int, output: bool) -> np.ndarray:
+    """Keys of an operator's floating outputs or inputs that any execution holds, as places."""
     start, end = np.searchsorted(aligned.op, [position, position + 1])
     rows = np.arange(start, end)
     chosen = (aligned.output[rows] == output) & aligned.floating[rows]
-    return rows[chosen & (aligned.count[:, rows].max(axis=0) > 0)]
+    held: np.ndarray = rows[chosen & (aligned.count[:, rows].max(axis=0) > 0)]
+    return held
 
 
 def _zero_gradients(series: Series, aligned: Aligned) -> List[Suspect]:
+    """Where gradients of weights that are zero in every execution begin to be zero."""
     table = series.operators
     gradients = table.gradients
     leaves: List[int] = []
@@ -69,7 +80,7 @@ def _zero_gradients(series: Series, aligned: Aligned) -> List[Suspect]:
     count = len(series.columns)
     all_dead = len(dead) == len(leaves)
     confidence = LOW if count == 1 and not all_dead else MEDIUM
-    if all_dead and count > 2:
+    if all_dead and count >= _ENOUGH:
         confidence = HIGH
     inputs = series.values(number, origin, False)
     message = ("the gradient becomes exactly zero here (%s), in %s; %d of %d gradients of weights "
@@ -106,6 +117,7 @@ def _where_zero_begins(series: Series, aligned: Aligned, gradients: Set[int], de
 
 
 def _vanishing(series: Series, aligned: Aligned) -> List[Suspect]:
+    """The gradient of the first layers, where it is nothing beside that of the last."""
     table = series.operators
     if len(series.columns) < 2:
         return []
@@ -137,6 +149,7 @@ def _vanishing(series: Series, aligned: Aligned) -> List[Suspect]:
 
 
 def _constant(series: Series, aligned: Aligned) -> List[Suspect]:
+    """Layers whose output does not vary although their inputs do."""
     table = series.operators
     found: List[Suspect] = []
     for position in distinct(aligned.op[aligned.constant.any(axis=0) & aligned.output]):

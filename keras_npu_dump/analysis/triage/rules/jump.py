@@ -15,7 +15,7 @@ such (above 1000). Weights that grew a thousandfold and still grow by half with 
 last update that was dumped are reported with medium confidence, with high from a
 million on, or where growth leads to values that are not finite. Weights that grew
 and then stand still have found large numbers to learn (prices, say): that is odd,
-and told with low confidence, unless a single update did all of it. (`related` believes
+and told with low confidence, unless a single update did all of it. (`merge` believes
 a single update from zero, of which no factor is known, if something breaks after it.)
 """
 from __future__ import annotations
@@ -28,6 +28,7 @@ from keras_npu_dump.analysis.graph.operators import Weight
 from keras_npu_dump.analysis.triage.findings import explain
 from keras_npu_dump.analysis.triage.findings.series import Aligned, Series
 from keras_npu_dump.analysis.triage.findings.suspects import (
+    EXECUTIONS_TO_SEE,
     HIGH,
     LOW,
     MEDIUM,
@@ -43,8 +44,8 @@ SURELY_DIVERGED = 1e6
 JUMP = 1e3
 LARGE = 1e3
 _PASSED_ON = 10.0
-# Executions that a next dump looks at, at most, to see a weight diverge.
-_SEEN = 8
+# Stands for a weight that begins at zero, as a divisor.
+_TINY = 1e-30
 
 
 class _Path(NamedTuple):
@@ -57,7 +58,11 @@ class _Path(NamedTuple):
 
 
 def find(series: Series) -> List[Suspect]:
-    """Suspects of one rank."""
+    """Suspects of one rank.
+
+    Args:
+      series: the executions of a graph on that rank.
+    """
     if not series.columns:
         return []
     found = _diverging(series)
@@ -67,6 +72,7 @@ def find(series: Series) -> List[Suspect]:
 
 
 def _diverging(series: Series) -> List[Suspect]:
+    """The weight that diverges first, of several in one execution the one that grows most."""
     paths = [path for path in (_path(series, one) for one in series.operators.weights)
              if path is not None]
     if not paths:
@@ -104,18 +110,19 @@ def _leap(path: _Path, floor: float) -> Optional[int]:
 
 def _until(series: Series, path: _Path, number: int) -> Optional[int]:
     """The data_index up to which it must be seen, to see it diverge for sure."""
-    base = max(float(path.before[0]), 1e-30) if np.isfinite(path.before[0]) else 1.0
-    last = min(number + _SEEN, len(series.steps) - 1)
+    base = max(float(path.before[0]), _TINY) if np.isfinite(path.before[0]) else 1.0
+    last = min(number + EXECUTIONS_TO_SEE, len(series.steps) - 1)
     for place in range(number + 1, last):
         if path.bad[place] or path.after[place] >= SURELY_DIVERGED * base:
             last = place
             break
     first, until = series.steps[number].data_index, series.steps[last].data_index
     # Dumped executions may lie far apart; the next ones are as telling.
-    return until if first is None or until is None else min(until, first + _SEEN)
+    return until if first is None or until is None else min(until, first + EXECUTIONS_TO_SEE)
 
 
 def _confidence(path: _Path, number: int, growth: float, total: float) -> str:
+    """How sure it is: `growth` in its first update, `total` over all executions."""
     if _still_growing(path):
         return HIGH if path.bad.any() or total >= SURELY_DIVERGED else MEDIUM
     return MEDIUM if growth >= DIVERGED and path.before[number] > 0 else LOW
@@ -131,6 +138,7 @@ def _still_growing(path: _Path) -> bool:
 
 
 def _path(series: Series, weight: Weight) -> Optional[_Path]:
+    """A weight over the executions; None where the dump does not show it."""
     aligned = series.aligned
     before, after = before_column(aligned, weight), after_column(aligned, weight)
     if before is None and after is None:
@@ -182,6 +190,7 @@ def _beginning(path: _Path, number: int, floor: float) -> int:
 
 
 def _sequel(series: Series, path: _Path, number: int) -> str:
+    """What became of the weight after execution `number`, as the end of a sentence."""
     parts = []
     finite = np.flatnonzero(~path.bad & np.isfinite(path.after))
     last = int(finite[-1])
@@ -196,6 +205,7 @@ def _sequel(series: Series, path: _Path, number: int) -> str:
 
 
 def _jumping(series: Series) -> List[Suspect]:
+    """Outputs a thousand times as large as in every execution before."""
     aligned = series.aligned
     found: List[Suspect] = []
     for number in range(1, len(series.columns)):
@@ -214,6 +224,12 @@ def _jumping(series: Series) -> List[Suspect]:
 
 def _origins(series: Series, number: int, aligned: Aligned, jumped: np.ndarray,
              changed: np.ndarray, base: np.ndarray) -> List[Suspect]:
+    """The operators with a jump whose inputs did not change.
+
+    Args:
+      number: of the execution.
+      jumped, changed: bool per key. base: largest magnitude before, per key.
+    """
     table = series.operators
     passes_on = set(aligned.op[changed & ~aligned.output].tolist())
     found: List[Suspect] = []
@@ -229,7 +245,7 @@ def _origins(series: Series, number: int, aligned: Aligned, jumped: np.ndarray,
             what, explain.number(aligned.size[number, key]), explain.number(base[key]),
             "execution" if number == 1 else "%d executions" % number,
             "" if table.is_data(position) else ", although its inputs did not change like that")
-        # Data may well have a heavy tail; `related` believes it if something
+        # Data may well have a heavy tail; `merge` believes it if something
         # breaks in the same execution.
         found.append(make_suspect(series, number, position, "jump", message,
                                   LOW if table.is_data(position) else MEDIUM, len(passes_on)))

@@ -25,9 +25,16 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
 )
 from keras_npu_dump.op_types.training import OVERFLOW_CHECK_TYPES, is_collective
 
+# Operators that a sentence names.
+_SHOWN = 3
+
 
 def find(series: Series) -> List[Suspect]:
-    """Suspects of one rank, execution by execution."""
+    """Suspects of one rank, execution by execution.
+
+    Args:
+      series: the executions of a graph on that rank.
+    """
     poisoned: Dict[int, Suspect] = {}
     found: List[Suspect] = []
     for number in range(len(series.columns)):
@@ -44,7 +51,7 @@ def _bad_of(series: Series, number: int) -> BadPlaces:
     inputs: Dict[int, List[Tuple[int, int]]] = {}
     if not len(rows):
         return BadPlaces(outputs, inputs, set(), set())
-    ops, turns = columns.op[rows], columns.round[rows]
+    ops, turns = columns.op[rows], columns.turn[rows]
     sides, indices = columns.output[rows], columns.index[rows]
     for op, turn, side, index in zip(ops.tolist(), turns.tolist(), sides.tolist(),
                                      indices.tolist()):
@@ -56,7 +63,12 @@ def _bad_of(series: Series, number: int) -> BadPlaces:
 
 
 class _Execution:
-    """One execution in which something is not finite."""
+    """One execution in which something is not finite.
+
+    Attributes:
+      poisoned: position of a variable -> the suspect that spoilt it, over all executions
+        so far; grows with this one.
+    """
 
     def __init__(self, series: Series, number: int, bad: BadPlaces, poisoned: Dict[int, Suspect]):
         self.series = series
@@ -66,6 +78,8 @@ class _Execution:
         self.poisoned = poisoned
 
     def judge(self) -> List[Suspect]:
+        """Operators that made bad values here, in the order in which they ran; behind them
+        values that came bad from where the dump does not show it."""
         suspects: List[Suspect] = []
         covered: Set[int] = set()
         leaders: List[Tuple[int, Suspect]] = []
@@ -103,6 +117,7 @@ class _Execution:
     # --- where it begins
 
     def _is_origin(self, position: int) -> bool:
+        """In one of its runs its outputs are bad and its inputs are not."""
         bad_inputs = self.bad.inputs.get(position, [])
         turns = {turn for turn, _ in bad_inputs}
         if any(turn not in turns for turn, _ in self.bad.outputs[position]):
@@ -156,6 +171,7 @@ class _Execution:
 
     def _same_cause(self, position: int, leaders: List[Tuple[int, Suspect]]
                     ) -> Optional[Suspect]:
+        """The suspect of an operator that takes the same tensor, or feeds this operator."""
         mine = self._tensors(position)
         for leader, suspect in leaders:
             if mine & self._tensors(leader) or any(op == leader for op, _ in mine):
@@ -184,13 +200,13 @@ class _Execution:
         confidence = self._confidence(consequence, seen)
         if consequence.innocent and not self.series.partial:
             message += ("; nothing is harmed: %s" % (
-                "it ends in %s" % ", ".join(consequence.settled_by[:3])
+                "it ends in %s" % ", ".join(consequence.settled_by[:_SHOWN])
                 if consequence.settled_by else "no variable and no result takes it"))
         return make_suspect(self.series, self.number, position, reason, message, confidence,
                             downstream)
 
     def _from_another_rank(self, position: int, consequence: Consequence) -> Suspect:
-        """What a collective gives and this rank did not put in; `related` finds the rank."""
+        """What a collective gives and this rank did not put in; `merge` finds the rank."""
         bad = [one for one in self.series.values(self.number, position, True) if one.bad]
         suspect = make_suspect(
             self.series, self.number, position, "arrives-bad",
@@ -227,6 +243,7 @@ class _Execution:
     # --- where it goes
 
     def _poison(self, consequence: Consequence, suspect: Suspect) -> None:
+        """Notes the variables that bad values have reached."""
         for position in consequence.region:
             if not self.table.is_update(position):
                 continue

@@ -36,6 +36,9 @@ _CORE_BITS = (
     (0x100, "float32 or int32 converted to float16 out of range"),
     (0x400, "a sum in the cube unit out of range"),
 )
+# Where the code of a failed atomic addition stands; that of DHA begins with 9.
+_DHA_SHIFT, _DHA_MASK, _DHA_FIRST = 8, 0xFF, 8
+_L2_SHIFT, _L2_MASK = 16, 0x7
 _ATOMIC = {1: "upwards", 2: "downwards", 3: "its source was no number",
            4: "its target was no number", 5: "neither source nor target was a number"}
 
@@ -57,16 +60,21 @@ class Event(NamedTuple):
 
 
 def status_words(record: OverflowRecord) -> str:
-    """The status register of a record in words."""
+    """The status register of a record in words.
+
+    Args:
+      record: its `status` words hold the bits.
+    """
     status = 0
     for word in record.status:
         status |= word
+    unknown = "status 0x%x" % status
     if record.source == "DHA Atomic Add":
-        return "atomic addition: %s" % _ATOMIC.get(
-            ((status >> 8) & 0xFF) - 8, "status 0x%x" % status)
+        code = ((status >> _DHA_SHIFT) & _DHA_MASK) - _DHA_FIRST
+        return "atomic addition: %s" % _ATOMIC.get(code, unknown)
     if record.source == "L2 Atomic Add":
         return "atomic addition in L2: %s" % _ATOMIC.get(
-            (status >> 16) & 7, "status 0x%x" % status)
+            (status >> _L2_SHIFT) & _L2_MASK, unknown)
     found = [text for bit, text in _CORE_BITS if status & bit]
     rest = status & ~sum(bit for bit, _ in _CORE_BITS)
     if rest or not found:
@@ -75,7 +83,15 @@ def status_words(record: OverflowRecord) -> str:
 
 
 def events_of(pair: PairView, problems: List[Tuple[str, str]]) -> List[Event]:
-    """All events of a pair, in the order in which they happened."""
+    """All events of a pair, in the order in which they happened.
+
+    Args:
+      pair: a graph on its rank.
+      problems: (path, reason) of records that cannot be read are added.
+
+    Raises:
+      OSError: a folder cannot be read.
+    """
     events: List[Event] = []
     for number, step in enumerate(pair.steps):
         if step.kinds.get("overflow"):
@@ -126,6 +142,10 @@ def find(series: Series, problems: List[Tuple[str, str]]) -> List[Suspect]:
 
     An operator that was given infinities overflows because of them: it is counted
     with the event before it.
+
+    Args:
+      series: the executions of a graph on that rank.
+      problems: (path, reason) of records that cannot be read are added.
     """
     pair = series.pair
     found: List[Suspect] = []

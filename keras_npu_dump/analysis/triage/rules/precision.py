@@ -27,26 +27,35 @@ from keras_npu_dump.op_types.arithmetic import ACCUMULATING_TYPES
 
 _FLOAT16, _BF16 = dtypes.DT_FLOAT16, dtypes.DT_BF16
 _REALS = (_FLOAT16, _BF16, dtypes.DT_FLOAT, dtypes.DT_DOUBLE)
-# Statistics have six digits.
-_LIMITS = ((_FLOAT16, 65504.0), (_BF16, explain.LARGEST["DT_BF16"]))
+_LARGEST_FLOAT16 = explain.LARGEST["DT_FLOAT16"]
+_LIMITS = ((_FLOAT16, _LARGEST_FLOAT16), (_BF16, explain.LARGEST["DT_BF16"]))
+# Statistics have six digits: so close is equal, relative to the limit.
+_SIX_DIGITS = 1e-6
+# An input of another type (a constant, in float32) that is the largest number of float16.
+_AT_FLOAT16 = 0.1
 # Half of the smallest number: what is below rounds to zero, and nothing else does.
 _VANISHES = {_FLOAT16: 2.0 ** -25, _BF16: 2.0 ** -134}
 
 
 def find(series: Series) -> List[Suspect]:
-    """Suspects of one rank."""
+    """Suspects of one rank.
+
+    Args:
+      series: the executions of a graph on that rank.
+    """
     if not series.columns:
         return []
     return _saturated(series) + _vanished(series) + _faint(series)
 
 
 def _saturated(series: Series) -> List[Suspect]:
+    """Outputs that are exactly the largest number of their type; each operator once."""
     aligned = series.aligned
     stuck = np.zeros(aligned.size.shape, bool)
     for dtype, limit in _LIMITS:
         with np.errstate(invalid="ignore"):
             stuck |= (aligned.dtype == dtype) & (
-                np.abs(aligned.size - limit) <= 1e-6 * limit) & ~aligned.bad
+                np.abs(aligned.size - limit) <= _SIX_DIGITS * limit) & ~aligned.bad
     found: List[Suspect] = []
     told = set()
     for number, key in zip(*np.nonzero(stuck & aligned.output)):
@@ -59,7 +68,8 @@ def _saturated(series: Series) -> List[Suspect]:
         inputs = series.values(int(number), position, False)
         message = "%s gives exactly %s, the largest %s number, where larger ones belong: %s" % (
             op_type, explain.number(aligned.size[number, key]),
-            dtypes.dtype_name(int(aligned.dtype[key]))[3:].lower(), explain.ranges_of(inputs))
+            explain.short_dtype(dtypes.dtype_name(int(aligned.dtype[key]))),
+            explain.ranges_of(inputs))
         confidence = HIGH if seen and op_type in ACCUMULATING_TYPES else MEDIUM
         downstream = len(set(aligned.op[stuck[number]].tolist())) - 1
         found.append(make_suspect(series, int(number), position, "saturation", message,
@@ -71,11 +81,13 @@ def _given(aligned: Aligned, stuck: np.ndarray, number: int, position: int) -> b
     """An input holds the very number already: a constant of a mask, or a value passed on."""
     mine = (aligned.op == position) & ~aligned.output
     with np.errstate(invalid="ignore"):
-        at_limit = stuck[number] | (np.abs(aligned.size[number] - 65504.0) < 0.1)
+        at_limit = stuck[number] | (
+            np.abs(aligned.size[number] - _LARGEST_FLOAT16) < _AT_FLOAT16)
     return bool((mine & at_limit).any())
 
 
 def _vanished(series: Series) -> List[Suspect]:
+    """Outputs of zeros alone where the inputs are not zero, but too small for the type."""
     aligned = series.aligned
     sixteen = np.isin(aligned.dtype, [_FLOAT16, _BF16]) & aligned.output
     zeros = aligned.zero & sixteen & (aligned.count > 1)
@@ -93,7 +105,7 @@ def _vanished(series: Series) -> List[Suspect]:
         inputs = series.values(number, position, False)
         message = "%s gives zero alone where its inputs are not: %s is below what %s can hold%s" % (
             series.operators.types[position], explain.ranges_of(inputs),
-            dtypes.dtype_name(int(aligned.dtype[key]))[3:].lower(),
+            explain.short_dtype(dtypes.dtype_name(int(aligned.dtype[key]))),
             ", in every dumped execution" if always else "")
         found.append(make_suspect(series, number, position, "underflow", message,
                                   MEDIUM if always else LOW))

@@ -16,7 +16,7 @@ equal sums to equal weights stay equal bit by bit.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -32,8 +32,11 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
 )
 from keras_npu_dump.op_types.training import gives_all_the_same, is_collective
 
+# Of two ranks neither is the majority.
+_MAJORITY_OF = 3
 
-class _Table(NamedTuple):
+
+class _CommonRows(NamedTuple):
     """Common rows of all ranks in one execution.
 
     Attributes:
@@ -80,15 +83,15 @@ def find(group: Sequence[Series]) -> List[Suspect]:
     return []
 
 
-def _must_be_equal(table: Operators) -> Any:
-    """A function of a _Table that tells the rows of weights and of collectives."""
+def _must_be_equal(table: Operators) -> Callable[[_CommonRows], np.ndarray]:
+    """A function of a _CommonRows that tells the rows of weights and of collectives."""
     weights = table.weights
     pairs = {(position, slot) for one in weights for position, slot in one.readers}
     updates = {one.update for one in weights}
     collective = {position for position, name in enumerate(table.types)
                   if gives_all_the_same(name)}
 
-    def chosen(rows: _Table) -> np.ndarray:
+    def chosen(rows: _CommonRows) -> np.ndarray:
         index = row_keys.index_of(rows.keys)
         mark = np.zeros(len(rows.keys), bool)
         for row, (position, output, slot) in enumerate(zip(
@@ -108,7 +111,12 @@ def _common_steps(group: Sequence[Series]) -> List[Tuple[int, ...]]:
             if all(key in place for place in places)]
 
 
-def _compare(group: Sequence[Series], numbers: Tuple[int, ...]) -> Optional[_Table]:
+def _compare(group: Sequence[Series], numbers: Tuple[int, ...]) -> Optional[_CommonRows]:
+    """The rows that all ranks have in an execution, side by side; None without any.
+
+    Args:
+      numbers: of the execution in each rank's series.
+    """
     keys: Optional[np.ndarray] = None
     translated = []
     for one, number in zip(group, numbers):
@@ -132,7 +140,7 @@ def _compare(group: Sequence[Series], numbers: Tuple[int, ...]) -> Optional[_Tab
     middle = ordered[len(group) // 2]
     same = (values == middle) | (np.isnan(values) & np.isnan(middle))
     differs = ~same.all(axis=2)
-    return _Table(keys, row_keys.op_of(keys), row_keys.is_output(keys), differs,
+    return _CommonRows(keys, row_keys.op_of(keys), row_keys.is_output(keys), differs,
                   (~differs).sum(axis=0))
 
 
@@ -149,14 +157,19 @@ def _translated(series: Series, number: int, table: Operators) -> np.ndarray:
                      for key in keys.tolist()], np.int64)
 
 
-def _mostly_alike(rows: _Table, batches: np.ndarray, ranks: int) -> bool:
-    if ranks < 3 or not batches.any():
+def _mostly_alike(rows: _CommonRows, batches: np.ndarray, ranks: int) -> bool:
+    if ranks < _MAJORITY_OF or not batches.any():
         return False
     return bool((rows.votes[batches] > ranks / 2.0).all())
 
 
-def _first_difference(group: Sequence[Series], numbers: Tuple[int, ...], rows: _Table,
+def _first_difference(group: Sequence[Series], numbers: Tuple[int, ...], rows: _CommonRows,
                       wanted: np.ndarray, shared: bool) -> Optional[Suspect]:
+    """The suspect for the first row that should be equal and is not; None without.
+
+    Args:
+      wanted: bool per row. shared: the ranks are fed the same batches.
+    """
     places = np.flatnonzero(wanted & rows.differs.any(axis=0))
     if not len(places):
         return None

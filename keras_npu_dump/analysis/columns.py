@@ -104,8 +104,8 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
       folders: of the execution; a dynamic graph has several.
       files: which operator each file of theirs belongs to.
 
-    Raises:
-      OSError: a folder cannot be read. Files that cannot be are in `problems`.
+    Returns:
+      Columns; folders and files that cannot be read are in its `problems`.
     """
     parts: List[Tensors] = []
     ops: List[int] = []
@@ -114,6 +114,8 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
     done = 0
     for folder in folders:
         listed = files.list(folder)
+        if listed.unreadable is not None:
+            problems.append((folder, listed.unreadable.reason))
         for stats in (True, False):
             chosen = [number for number, csv in enumerate(listed.stats) if csv == stats]
             if not chosen:

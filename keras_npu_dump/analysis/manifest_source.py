@@ -76,7 +76,7 @@ def _holds(manifest: Manifest, runs: Iterable[str], written: int) -> bool:
         files = {manifest.absolute(pair.graph) for pair in manifest.pairs if pair.graph}
         # Clocks of file systems tick slowly: what came in the same tick may have come after.
         return all(os.stat(path).st_mtime_ns < written for path in folders | files)
-    except OSError:
+    except (OSError, ValueError):  # gone, or no name that a file can have
         return False
 
 

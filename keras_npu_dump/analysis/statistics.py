@@ -51,7 +51,15 @@ class StatisticsTable(np.ndarray):
 
 def statistics_of(steps: Iterable[ExecutionFiles], op: Optional[str] = None,
                   positions: Optional[Set[int]] = None) -> StatisticsTable:
-    """Rows of executions; see `Run.statistics`. `positions` chooses operators instead of `op`.
+    """Rows of executions, as one table.
+
+    Args:
+      steps: the executions.
+      op: regular expression, see `Run.statistics`; None for all operators.
+      positions: of the operators, instead of `op`.
+
+    Returns:
+      Rows in the order of `steps`, and in an execution in the order of execution.
 
     Raises:
       InputError: `op` is no regular expression.
@@ -62,18 +70,32 @@ def statistics_of(steps: Iterable[ExecutionFiles], op: Optional[str] = None,
         wanted = positions if op is None else matching(step, op)
         for folder in step.folders:
             part = _folder(step, folder, wanted, problems)
-            part["rank"] = -1 if step.rank is None else step.rank
-            part["data_index"] = -1 if step.data_index is None else step.data_index
-            for name in ("fit", "epoch", "batch"):
-                part[name] = (step.iteration or {}).get(name, -1)
+            where = dict(step.iteration or {}, rank=step.rank, data_index=step.data_index)
+            for name in ("rank", "data_index", "fit", "epoch", "batch"):
+                part[name] = _known(where.get(name), TABLE_DTYPE[name])
             parts.append(part)
     table = np.concatenate(parts).view(StatisticsTable)
     table.problems = problems
     return table
 
 
+def _known(number: Any, dtype: np.dtype) -> int:
+    """The number, -1 where there is none or records hold what no training counts to."""
+    if isinstance(number, int) and 0 <= number <= np.iinfo(dtype).max:
+        return number
+    return -1
+
+
 def matching(step: ExecutionFiles, pattern: str) -> Set[int]:
-    """Positions of operators with a name, in the graph or in TensorFlow, that has a match."""
+    """Positions of operators with a name, in the graph or in TensorFlow, that has a match.
+
+    Args:
+      step: the execution; its files may know operators that the graph does not.
+      pattern: regular expression.
+
+    Raises:
+      InputError: it is none.
+    """
     try:
         search = re.compile(pattern).search
     except re.error as error:
@@ -89,6 +111,8 @@ def matching(step: ExecutionFiles, pattern: str) -> Set[int]:
 def _folder(step: ExecutionFiles, folder: str, wanted: Optional[Set[int]],
             problems: List[Any]) -> np.ndarray:
     files = step.graph.file_names.list(folder)
+    if files.unreadable is not None:
+        problems.append((folder, files.unreadable.reason))
     table = step.graph.operators
     parts = [np.empty(0, TABLE_DTYPE)]
     owners = [np.zeros(0, np.int64)]

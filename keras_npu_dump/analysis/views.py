@@ -149,9 +149,6 @@ class StepView(ExecutionFiles):
         Returns:
           Columns: a numpy array per statistic, one row per tensor; files that cannot be
           read are in its `problems`.
-
-        Raises:
-          OSError: a folder cannot be read.
         """
         return read_columns(self.folders, self.graph.file_names)
 
@@ -166,7 +163,7 @@ class StepView(ExecutionFiles):
           A `StatisticsTable`, a row per tensor in execution order.
 
         Raises:
-          InputError: `op` is no regular expression. OSError: a folder cannot be read.
+          InputError: `op` is no regular expression.
         """
         return statistics_of([self], op)
 

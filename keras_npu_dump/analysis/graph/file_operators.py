@@ -9,7 +9,7 @@ from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.names import DumpName, parse_dump_name
 from keras_npu_dump.formats.tensor.header import read_header
-from keras_npu_dump.formats.tree import list_files, not_a_file
+from keras_npu_dump.formats.tree import list_files
 
 # The time in a name, the only part of it that differs from step to step.
 _STAMP = re.compile(r"\.([0-9]{16})(?=\.csv(?:\0|\Z)|\0|\Z)")
@@ -34,29 +34,28 @@ class StepFiles(NamedTuple):
     Attributes:
       names: as on disk. ops: position of the operator of each.
       stats: True for csv. times: microseconds of each, by the name.
-      problems: what is no file, or could not be used to tell names.
+      unreadable: why the folder could not be listed, or None; what in it is no file is
+        told by `collect`.
     """
 
     names: List[str]
     ops: List[int]
     stats: List[bool]
     times: Sequence[int]
-    problems: Sequence[FormatError] = ()
+    unreadable: Optional[FormatError] = None
 
 
-def _files_of(folder: str) -> Tuple[List[str], List[FormatError]]:
-    """Names of the files, in order, and what was to be one and is none."""
-    names: List[str] = []
-    odd: List[str] = []
+def _files_of(folder: str) -> List[str]:
+    """Names of the files, in order, without what is no file."""
     with os.scandir(folder) as entries:
-        for entry in entries:
-            try:
-                (names if entry.is_file() else odd).append(entry.name)
-            except OSError:
-                odd.append(entry.name)  # a link that leads nowhere
-    names.sort()
-    problems = [error for error in (not_a_file(folder, name) for name in sorted(odd)) if error]
-    return names, problems
+        return sorted(entry.name for entry in entries if _is_file(entry))
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False  # a link that leads to itself
 
 
 class FileNames:
@@ -76,13 +75,18 @@ class FileNames:
     def list(self, folder: str) -> StepFiles:
         """The dump and statistics files of a folder, in the order of their names.
 
-        Raises:
-          OSError: the folder cannot be read.
+        Args:
+          folder: of an execution, absolute. Where it is gone, or cannot be read, there are
+            no files, and `unreadable` says why.
         """
-        listing, problems = _files_of(folder)
-        if any(name.isdigit() for name in listing) or "mapping.csv" in listing:
-            return self._slowly(folder)
-        return self._quickly(folder, listing)._replace(problems=problems)
+        try:
+            listing = _files_of(folder)
+            if any(name.isdigit() for name in listing) or "mapping.csv" in listing:
+                return self._slowly(folder)
+        except (OSError, ValueError) as error:  # ValueError: no name that a folder can have
+            return StepFiles([], [], [], [], FormatError(
+                folder, getattr(error, "strerror", None) or str(error)))
+        return self._quickly(folder, listing)
 
     def _quickly(self, folder: str, listing: List[str]) -> StepFiles:
         joined = "\0".join(listing)
@@ -130,8 +134,7 @@ class FileNames:
         files = StepFiles([], [], [], [])
         unsure = []
         times: List[int] = []
-        problems: List[FormatError] = []
-        listed = [(file, file.dump) for file in list_files(folder, problems)
+        listed = [(file, file.dump) for file in list_files(folder)
                   if file.kind in ("dump", "stats") and file.dump is not None]
         self._meet([name for _, name in listed])
         for file, name in listed:
@@ -142,7 +145,7 @@ class FileNames:
             files.ops.append(known[0])
             files.stats.append(file.kind == "stats")
             times.append(name.timestamp)
-        files = files._replace(times=times, problems=problems)
+        files = files._replace(times=times)
         return self._decide(folder, files, unsure) if unsure else files
 
     def _positions(self, name: DumpName) -> Tuple[int, ...]:

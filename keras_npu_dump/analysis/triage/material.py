@@ -37,9 +37,6 @@ class Material:
         Args:
           ordinal: of the graph among those of its rank, in time.
           pair: the graph on its rank.
-
-        Raises:
-          OSError: a folder cannot be read.
         """
         series = Series.read(pair, ordinal, self._count)
         if not series.columns and not any(one.kinds.get("overflow") for one in pair.steps):

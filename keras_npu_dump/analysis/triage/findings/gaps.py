@@ -121,7 +121,7 @@ def _is_of_the_dump(path: str) -> bool:
         return False
     try:
         mode = os.lstat(path).st_mode
-    except OSError:
+    except (OSError, ValueError):  # gone, or no name that a file can have
         return True
     return stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and not os.access(
         path, os.R_OK | os.X_OK))

@@ -117,9 +117,6 @@ class Series:
           pair: a graph on its rank.
           ordinal: of the graph among those of its rank, in time.
           progress: called with the number of files that each execution had.
-
-        Raises:
-          OSError: a folder cannot be read.
         """
         steps, columns = [], []
         before: Optional[Columns] = None

@@ -87,10 +87,7 @@ def events_of(pair: PairView, problems: List[Tuple[str, str]]) -> List[Event]:
 
     Args:
       pair: a graph on its rank.
-      problems: (path, reason) of records that cannot be read are added.
-
-    Raises:
-      OSError: a folder cannot be read.
+      problems: (path, reason) of records and folders that cannot be read are added.
     """
     events: List[Event] = []
     for number, step in enumerate(pair.steps):
@@ -101,7 +98,11 @@ def events_of(pair: PairView, problems: List[Tuple[str, str]]) -> List[Event]:
 
 
 def _events_in(number: int, folder: str, problems: List[Tuple[str, str]]) -> List[Event]:
-    files = list_files(folder)
+    try:
+        files = list_files(folder)
+    except (OSError, ValueError) as error:  # ValueError: no name that a folder can have
+        problems.append((folder, getattr(error, "strerror", None) or str(error)))
+        return []
     dumps = [file for file in files if file.kind == "dump" and file.dump is not None]
     events = []
     for file in files:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.analysis.triage.next_dump.flagfile import flagfile_text
-from keras_npu_dump.analysis.triage.next_dump.planning import NextDump
+from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
 from keras_npu_dump.analysis.triage.triage import triage
 from keras_npu_dump.cli import main
 from keras_npu_dump.export.msaccucmp import export_msaccucmp

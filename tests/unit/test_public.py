@@ -7,7 +7,7 @@ import types
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.analysis.triage.next_dump.planning import NextDump
+from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
 from keras_npu_dump.analysis.triage.triage import Triage
 from keras_npu_dump.records.manifest import Manifest
 

@@ -21,7 +21,7 @@ from keras_npu_dump.analysis.triage.findings.suspects import (
 from keras_npu_dump.analysis.triage.first_bad_place import show_places
 from keras_npu_dump.analysis.triage.material import Material
 from keras_npu_dump.analysis.triage.merge import explained_by_others
-from keras_npu_dump.analysis.triage.next_dump import at_hand, flagfile, planning
+from keras_npu_dump.analysis.triage.next_dump import at_hand, flagfile, plan
 from keras_npu_dump.analysis.triage.rules import (
     gradients,
     jump,
@@ -64,7 +64,7 @@ class Triage:
 
     verdict: str
     suspects: List[Suspect]
-    next: planning.NextDump
+    next: plan.NextDump
     checked: Dict[str, Any]
     observations: List[Suspect] = dataclasses.field(default_factory=list)
 
@@ -81,7 +81,7 @@ class Triage:
 
 
 def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
-           rank: Optional[Rank] = None, limit: int = planning.LIMIT,
+           rank: Optional[Rank] = None, limit: int = plan.LIMIT,
            write: Union[bool, str] = True, progress: Optional[Progress] = None) -> Triage:
     """Looks at every dumped execution and names the operators where it first goes wrong.
 
@@ -183,15 +183,15 @@ def _overflow_only(run: Run) -> bool:
 
 
 def _planned(run: Run, material: Material, suspects: List[Suspect],
-             covered: coverage.Coverage, role: str, limit: int) -> planning.NextDump:
+             covered: coverage.Coverage, role: str, limit: int) -> plan.NextDump:
     """The next dump; of executions that were not dumped where nothing is suspect."""
-    planned = planning.plan(suspects, material.ranks, limit)
+    planned = plan.plan(suspects, material.ranks, limit)
     if suspects:
         return at_hand.or_look(planned, suspects[0], material.series, run.path, role)
-    return planned if material.events else planning.plan_unseen(material.series, covered.missing)
+    return planned if material.events else plan.plan_unseen(material.series, covered.missing)
 
 
-def _write_flags(run: Run, material: Material, planned: planning.NextDump,
+def _write_flags(run: Run, material: Material, planned: plan.NextDump,
                  suspects: List[Suspect], write: Union[bool, str]) -> None:
     """Puts the flags of the next dump into `planned`, and into a file if that is wished."""
     series = suspects[0].series if suspects else material.series[0]

@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect
-from keras_npu_dump.analysis.triage.next_dump.planning import NextDump
+from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
 from keras_npu_dump.analysis.views import StepView
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.files.quoting import shell_command

@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any, List, Optional
 
-from keras_npu_dump.analysis.triage.next_dump.planning import NextDump
+from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.quoting import UnwritableError, flag_comment, flag_line
 from keras_npu_dump.records.manifest import write_atomically

@@ -1,4 +1,4 @@
-"""The manifest of a run: the one on disk where it is still true, a new one otherwise."""
+"""The manifest of a run: as it is on disk where that is still true, otherwise made anew."""
 from __future__ import annotations
 
 import os
@@ -20,6 +20,7 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
     Args:
       path: the dump path, any folder below it, or a manifest.json.
       graphs: more places for graph files; the dump is then paired anew.
+      progress: called as (stage, done, total or None), while it is paired.
 
     Raises:
       InputError: no such folder. FormatError: a manifest.json that is none.

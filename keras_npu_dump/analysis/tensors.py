@@ -35,11 +35,20 @@ class FoundTensor(NamedTuple):
     turn: int
 
     def original(self) -> layouts.Original:
-        """Values, the name of their layout, and why they stayed in the device's, if so."""
+        """Values, the name of their layout, and why they stayed in the device's, if so.
+
+        Raises:
+          FormatError: the file is broken.
+        """
         values = dump_file.read_array(self.path, self.entry)
         return layouts.to_original(values, self.entry, self._origin_format())
 
     def values(self) -> np.ndarray:
+        """Values in the layout and shape that TensorFlow gave them, where GE tells these.
+
+        Raises:
+          FormatError: the file is broken.
+        """
         return self.original().values
 
     def _origin_format(self) -> Optional[str]:
@@ -56,7 +65,11 @@ class FoundTensor(NamedTuple):
 
 def find_tensor(step: ExecutionFiles, op: str, index: int = 0, io: str = "output",
                 turn: int = -1) -> FoundTensor:
-    """The tensor of an operator in one execution; see `Run.tensor`.
+    """The tensor of an operator in one execution.
+
+    Args:
+      step: the execution.
+      op, index, io, turn: see `Run.tensor`.
 
     Raises:
       InputError: no such operator, not dumped, or only its statistics were.
@@ -101,6 +114,12 @@ def find_operators(table: Operators, name: str) -> List[int]:
     Where there is none, "dense/MatMul" is "model/dense/MatMul", a whole end of one
     operator's name. The backward pass repeats the names of the forward pass: of both
     the forward operator is meant.
+
+    Args:
+      table: of the graph. name: of the operator, or the end of its name.
+
+    Returns:
+      Ascending; several where TensorFlow's operator became several of GE's.
 
     Raises:
       InputError: there is none, or several end so; the text names them, or the nearest.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
@@ -20,20 +20,30 @@ from keras_npu_dump.formats.tensor import decode, dump_file
 
 _FIRST_VALUES = 8
 _BLOCK = 8 << 20
+_COUNTS = ("count", "nan", "neg_inf", "pos_inf")
 _STATS = ("max", "min", "avg", "count", "nan", "neg_inf", "pos_inf")
 
 
-def inspect_file(path: Any) -> Dict[str, Any]:
+def inspect_file(path: "Union[str, os.PathLike[str]]") -> Dict[str, Any]:
     """Describes a dump, statistics, overflow, graph or mapping file.
 
     The name says what a file should be, its content decides. Every dict has
     "kind" ("dump", "stats", "overflow", "graph", "mapping") and "path"; it
     holds nothing that JSON cannot (NaN and infinities are texts).
 
+    Args:
+      path: of the file, also outside of a dump.
+
+    Returns:
+      By kind: "tensors" with their statistics and first values; "rows" of
+      statistics; "records" of overflows; "graphs" with the number of operators per
+      type; "rows" of a mapping. "name" holds what the file's name says.
+
     Raises:
       InputError: not a file.
       FormatError: none of these kinds; the error of the kind that its name
         promises.
+      OSError: it cannot be read.
     """
     path = os.fspath(path)
     if not os.path.isfile(path):
@@ -133,10 +143,19 @@ def _tensor(path: str, entry: dump_file.TensorEntry) -> Dict[str, Any]:
     return described
 
 
-def statistics_of(path: Any, entry: dump_file.TensorEntry
+def statistics_of(path: str, entry: dump_file.TensorEntry
                   ) -> Optional[compute_stats.Statistics]:
-    """Statistics of one dumped tensor in bounded memory; None for types that
-    have none (complex, bytes)."""
+    """Statistics of one dumped tensor in bounded memory.
+
+    Args:
+      path: of the dump file. entry: the tensor's description there.
+
+    Returns:
+      None for types that have none (complex, bytes).
+
+    Raises:
+      FormatError: the file is cut off.
+    """
     if decode.value_dtype(entry.data_type).kind not in "biuf" \
             or not decode.is_decoded(entry.data_type):
         return None
@@ -159,17 +178,18 @@ def _stats(path: str, full_name: str) -> Dict[str, Any]:
 
 
 def _row(row: np.void) -> Dict[str, Any]:
-    described = {name: row[name] for name in stats_file.STATS_FIELDS}
-    for name, value in described.items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        if name in ("count", "nan", "neg_inf", "pos_inf") and value == -1:
-            value = None
-        described[name] = list(value) if isinstance(value, tuple) \
-            else _plain(value)
+    described = {name: _field(name, row[name]) for name in stats_file.STATS_FIELDS}
     if described["nan"] is None:  # the file gives no statistics
         described.update(max=None, min=None, avg=None)
     return described
+
+
+def _field(name: str, value: Any) -> Any:
+    """A field of a row as JSON has it; None for a count that the file does not give."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if name in _COUNTS and plain == -1:
+        return None
+    return list(plain) if isinstance(plain, tuple) else _plain(plain)
 
 
 def _overflow(path: str, full_name: str) -> Dict[str, Any]:
@@ -182,7 +202,7 @@ def _overflow(path: str, full_name: str) -> Dict[str, Any]:
     return result
 
 
-def _mapping(path: str, full_name: str) -> Dict[str, Any]:
+def _mapping(path: str, _: str) -> Dict[str, Any]:
     folder = os.path.dirname(path) or "."
     rows = mapping.read_mapping(folder)
     return {"kind": "mapping", "rows": rows,
@@ -192,8 +212,11 @@ def _mapping(path: str, full_name: str) -> Dict[str, Any]:
                 if not os.path.exists(os.path.join(folder, name)))}
 
 
-def inspect_folder(path: Any) -> Dict[str, Any]:
+def inspect_folder(path: "Union[str, os.PathLike[str]]") -> Dict[str, Any]:
     """Statistics of every tensor of the dumps below a path.
+
+    Args:
+      path: a folder, of one execution or of many.
 
     Returns:
       {"kind": "folder", "path", "files", "bytes", "tensors": [{"file",
@@ -203,7 +226,7 @@ def inspect_folder(path: Any) -> Dict[str, Any]:
       computed, of statistics dumps they are read; what is not given is None.
 
     Raises:
-      InputError: not a folder.
+      InputError: not a folder. OSError: it cannot be read.
     """
     path = os.fspath(path)
     if not os.path.isdir(path):

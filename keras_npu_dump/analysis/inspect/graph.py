@@ -13,6 +13,7 @@ def describe_graphs(path: str, full_name: str) -> Dict[str, Any]:
     """The graphs of a file: how many operators of which types.
 
     Args:
+      path: of the file.
       full_name: what its name says, where digits stand for it.
 
     Raises:
@@ -49,6 +50,7 @@ def graph_operators(path: str, op: Optional[str], op_type: Optional[str]) -> Dic
     """The operators of a graph file that match, in the order of the file.
 
     Args:
+      path: of the file.
       op, op_type: as for `inspect_run`.
 
     Returns:

@@ -64,6 +64,12 @@ def inspect_run(run: Run, op: Optional[str] = None, op_type: Optional[str] = Non
 def parse_execution(text: Union[int, str]) -> Callable[[StepView], bool]:
     """Which executions "5", "0|3-5", "epoch:batch" or "fit:epoch:batch" mean.
 
+    Args:
+      text: as `--step` takes it; a number is a data_index.
+
+    Returns:
+      Tells of an execution whether it is meant.
+
     Raises:
       InputError: none of these.
     """
@@ -169,7 +175,12 @@ def _operators(run: Run, op: Optional[str], op_type: Optional[str],
 
 
 def no_match(op: Optional[str], op_type: Optional[str], types: Iterable[str]) -> str:
-    """Which filter let nothing through; `types` are those of the operators whose names match."""
+    """Which filter let nothing through, as a sentence.
+
+    Args:
+      op: the regular expression for names, or None. op_type: the type, or None.
+      types: of the operators whose names match.
+    """
     there = list(dict.fromkeys(types))
     if op is not None and not there:
         return "op: no operator's name has a match of %r" % op

@@ -62,7 +62,14 @@ def _worst(values: np.ndarray) -> List[Dict[str, Any]]:
 
 
 def tensor_facts(found: FoundTensor) -> Dict[str, Any]:
-    """Everything that `inspect` shows of one tensor, as plain data."""
+    """Everything that `inspect` shows of one tensor, as plain data.
+
+    Args:
+      found: the tensor.
+
+    Raises:
+      FormatError: its file is broken.
+    """
     entry = found.entry
     original = found.original()
     from keras_npu_dump.formats.stats.compute_stats import compute_stats

@@ -11,7 +11,11 @@ _PLACES = 12
 
 
 def operators_seen(group: Sequence[Series]) -> int:
-    """Operators with a file in any execution; one of several ranks counts once."""
+    """How many operators have a file in any execution; each counts once for all ranks.
+
+    Args:
+      group: what was dumped, of all ranks.
+    """
     names: Set[str] = set()
     for series in group:
         positions: Set[int] = set()
@@ -55,7 +59,14 @@ class Coverage(NamedTuple):
 
 
 def coverage(group: Sequence[Series]) -> Coverage:
-    """What was dumped of what the manifest's runs counted for training graphs."""
+    """What was dumped of what the manifest's runs counted for training graphs.
+
+    Args:
+      group: what was dumped, of all ranks.
+
+    Returns:
+      `counted` is None where a journal does not tell, or not for all that was dumped.
+    """
     unknown = Coverage(None, [])
     dumped: Dict[Tuple[str, str], Set[int]] = {}
     records: Dict[str, Any] = {}
@@ -85,7 +96,12 @@ def coverage(group: Sequence[Series]) -> Coverage:
 
 
 def not_dumped(found: Coverage, last: Optional[int]) -> Optional[str]:
-    """The executions that were not dumped, as the end of a sentence; `last` was dumped."""
+    """The executions that were not dumped, as the end of a sentence; None without any.
+
+    Args:
+      found: by `coverage`.
+      last: the highest data_index that was dumped, or None.
+    """
     if not found.missing:
         return None
     if not found.single:
@@ -101,7 +117,11 @@ def not_dumped(found: Coverage, last: Optional[int]) -> Optional[str]:
 
 
 def overflow_limit(runs: Iterable[Any]) -> Optional[str]:
-    """What a run with overflow detection does not show; None without such a run."""
+    """What a run with overflow detection does not show; None without such a run.
+
+    Args:
+      runs: of the manifest.
+    """
     detecting = [run for run in runs if run.options.get("enable_dump_debug")]
     if not detecting:
         return None

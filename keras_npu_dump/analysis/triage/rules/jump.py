@@ -72,7 +72,7 @@ def find(series: Series) -> List[Suspect]:
 
 
 def _diverging(series: Series) -> List[Suspect]:
-    """The weight that diverges first, of several in one execution the one that grows most."""
+    """The weight that diverges first; of several in one execution, that which grows most."""
     paths = [path for path in (_path(series, one) for one in series.operators.weights)
              if path is not None]
     if not paths:

@@ -8,7 +8,7 @@ the next execution belongs to where the variable went bad.
 """
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Optional, Set, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 import numpy as np
 
@@ -27,6 +27,22 @@ from keras_npu_dump.op_types.training import OVERFLOW_CHECK_TYPES, is_collective
 
 # Operators that a sentence names.
 _SHOWN = 3
+
+
+class _WayIn(NamedTuple):
+    """Where bad values come into an execution that no operator of the dump made.
+
+    Attributes:
+      key: a way in is told once per execution.
+      position: of the operator to name. reason, message: as of `Suspect`.
+      upstream: position of what is to be looked at next, or None.
+    """
+
+    key: Tuple[str, int]
+    position: int
+    reason: str
+    message: str
+    upstream: Optional[int]
 
 
 def find(series: Series) -> List[Suspect]:
@@ -292,45 +308,52 @@ class _Execution:
 
     def _arrival(self, position: int, slot: int, turn: int, source: Optional[int],
                  variable: Optional[int], told: Set[Tuple[str, int]]) -> Optional[Suspect]:
+        """The suspect for bad values that an operator takes in; None where it is told already.
+
+        Args:
+          position, slot, turn: of the bad input.
+          source, variable: positions of what feeds it, and of the variable behind that.
+          told: ways in that have a suspect; grows.
+        """
         value = next((one for one in self.series.values(self.number, position, False)
                       if one.index == slot and one.turn == turn), None)
         if value is None:
             return None
         consequence = self._follow(position)
-        name = self.table.names
-        if variable is not None:
-            key, at = "variable", variable
-            reason = "bad-variable"
-            message = "%s holds %s when the execution begins%s" % (
-                name[variable], explain.amount([value]), self._since())
-        elif source is not None and self.table.is_data(source):
-            key, at = "data", source
-            reason = "bad-data"
-            message = "the batch comes with %s" % explain.amount([value])
-            position = source
-        elif source is not None:
-            key, at = "source", source
-            reason = "arrives-bad"
-            message = "input %d holds %s; it comes from %s (%s), which was not dumped" % (
-                slot, explain.amount([value]), name[source], self.table.types[source])
-        else:
-            if self.bad.outputs and min(self.bad.outputs) < position:
-                return None  # without a graph: an operator that ran earlier made it
-            key, at = "operator", position
-            reason = "arrives-bad"
-            message = "input %d holds %s; the dump does not say where it comes from" % (
-                slot, explain.amount([value]))
-        if (key, at) in told:
+        way = self._way_in(position, value, source, variable)
+        if way is None or way.key in told:
             return None
-        told.add((key, at))
+        told.add(way.key)
         confidence = MEDIUM if self.table.known and not consequence.innocent else LOW
-        if reason in ("bad-variable", "bad-data") or self.series.partial:
+        if way.reason in ("bad-variable", "bad-data") or self.series.partial:
             confidence = LOW if consequence.innocent and not self.series.partial else HIGH
-        suspect = make_suspect(self.series, self.number, position, reason, message, confidence,
-                               len(consequence.region) - 1)
-        if reason != "bad-data":
-            suspect.hints.upstream = variable if variable is not None else source
+        suspect = make_suspect(self.series, self.number, way.position, way.reason, way.message,
+                               confidence, len(consequence.region) - 1)
+        suspect.hints.upstream = way.upstream
         return suspect
+
+    def _way_in(self, position: int, value: TensorStatistics, source: Optional[int],
+                variable: Optional[int]) -> Optional[_WayIn]:
+        """Where the bad value of an input comes from; None where an operator of this
+        execution may have made it."""
+        amount = explain.amount([value])
+        if variable is not None:
+            return _WayIn(("variable", variable), position, "bad-variable",
+                          "%s holds %s when the execution begins%s" % (
+                              self.table.names[variable], amount, self._since()), variable)
+        if source is not None and self.table.is_data(source):
+            return _WayIn(("data", source), source, "bad-data",
+                          "the batch comes with %s" % amount, None)
+        if source is not None:
+            return _WayIn(("source", source), position, "arrives-bad",
+                          "input %d holds %s; it comes from %s (%s), which was not dumped" % (
+                              value.index, amount, self.table.names[source],
+                              self.table.types[source]), source)
+        if self.bad.outputs and min(self.bad.outputs) < position:
+            return None  # without a graph: an operator that ran earlier made it
+        return _WayIn(("operator", position), position, "arrives-bad",
+                      "input %d holds %s; the dump does not say where it comes from" % (
+                          value.index, amount), None)
 
     def _since(self) -> str:
         if not self.number:

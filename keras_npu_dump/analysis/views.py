@@ -16,7 +16,7 @@ from keras_npu_dump.analysis.tensors import find_tensor
 from keras_npu_dump.collector.scan.dump_tree import scan_tree
 from keras_npu_dump.formats.graph.ge_graph import GraphOp
 from keras_npu_dump.op_types.graph_names import role_of
-from keras_npu_dump.records.manifest import Manifest, Pair, RunRecord, Step
+from keras_npu_dump.records.manifest import Manifest, ManifestRun, Pair, Step
 from keras_npu_dump.records.problems import Problems
 
 # A number, or "device:<id>" where no run record tells it.
@@ -63,7 +63,7 @@ class PairView:
         return None
 
     @property
-    def run_record(self) -> Optional[RunRecord]:
+    def run_record(self) -> Optional[ManifestRun]:
         """What the manifest tells of the process that ran the graph; None where nothing does."""
         # Whole names: 2026_pid7 is not 2026_pid7_1, which a second run of that pid has.
         words = set(re.findall(r"[^\s,;:()]+", " ".join(self.record.evidence)))

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Tuple
 
-from keras_npu_dump.analysis.manifest_source import Progress
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.views import PairView, Rank
+from keras_npu_dump.files.progress import Progress
 
 
 class Material:

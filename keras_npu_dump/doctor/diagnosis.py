@@ -9,7 +9,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, Optional
 
 from keras_npu_dump import ranks
 from keras_npu_dump._version import __version__
@@ -17,6 +17,7 @@ from keras_npu_dump.capture.device import dump_blockers, guards
 from keras_npu_dump.capture.device.dump_folder import absolute, current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables
+from keras_npu_dump.doctor.finding import Finding
 from keras_npu_dump.doctor.variables import Variable
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.read_limited import read_record
@@ -25,15 +26,6 @@ SCHEMA = "keras_npu_dump.doctor/1"
 _IMPORT_SECONDS = 180
 _MAX_VERSION = 1 << 20  # of a file that says CANN's version
 _TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tf-nightly")
-
-
-class Problem(NamedTuple):
-    """One finding, as in a manifest: an error would make a dump fail."""
-
-    code: str
-    severity: str  # "error", "warning" or "info"
-    message: str
-    hint: Optional[str] = None
 
 
 @dataclasses.dataclass
@@ -56,10 +48,11 @@ class Diagnosis:
     environment: List[Variable]
     path: Dict[str, Any]
     options: Dict[str, Any]
-    problems: List[Problem]
+    problems: List[Finding]
 
     @property
-    def errors(self) -> List[Problem]:
+    def errors(self) -> List[Finding]:
+        """The problems that would make a dump fail."""
         return [one for one in self.problems if one.severity == "error"]
 
     def to_json(self) -> Dict[str, Any]:
@@ -79,29 +72,35 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     Args:
       config: what would be asked for. Defaults to all defaults.
       emulate: whether the emulator would stand in for npu_device.
+
+    Returns:
+      A Diagnosis; its `errors` are empty where a dump would work.
+
+    Raises:
+      ConfigError: the dump path is relative, and the working directory was deleted.
     """
     config = config or DumpConfig()
-    problems: List[Problem] = []
+    problems: List[Finding] = []
     cluster = ranks.read()
     versions = _versions()
     device = _device(emulate, cluster.device, versions, problems)
-    problems += [Problem("cluster", "error", text) for text in cluster.problems]
+    problems += [Finding("cluster", "error", text) for text in cluster.problems]
     try:
         chosen, remarks = ranks.is_chosen(config.ranks, cluster)
-        problems += [Problem("ranks", "warning", text) for text in remarks]
+        problems += [Finding("ranks", "warning", text) for text in remarks]
     except ConfigError as error:
-        problems.append(Problem("ranks", "error", str(error)))
+        problems.append(Finding("ranks", "error", str(error)))
         chosen = True
     dumping = config if chosen else config.replace(enable_dump=False, enable_dump_debug=False)
     if dumping.is_off:
-        problems.append(Problem("ranks", "info", "rank %s is none of data_dump_ranks: this process"
+        problems.append(Finding("ranks", "info", "rank %s is none of data_dump_ranks: this process"
                                 " would dump nothing" % cluster.rank))
     for found in dump_blockers.of_environment():
         severity = "warning" if found.code == "loop-misspelt" else "error"
-        problems.append(Problem(found.code, severity, found.message))
+        problems.append(Finding(found.code, severity, found.message))
     path = _path(config, problems)
     environment, more = variables.examine(config, path["dump_path"])
-    problems += [Problem(*one) for one in more]
+    problems += more
     order = {"error": 0, "warning": 1, "info": 2}
     problems.sort(key=lambda one: order[one.severity])
     return Diagnosis(versions, device, {"rank": cluster.rank, "size": cluster.size}, environment,
@@ -137,41 +136,41 @@ def _installed(distribution: str) -> Optional[str]:
 
 
 def _device(emulate: bool, device_id: int, versions: Dict[str, Optional[str]],
-            problems: List[Problem]) -> Dict[str, Any]:
+            problems: List[Finding]) -> Dict[str, Any]:
     real = _real_module()
     nodes = sorted(glob.glob("/dev/davinci[0-9]*"))
     found: Dict[str, Any] = {"kind": "none", "id": device_id, "nodes": nodes, "cann": _cann()}
     if versions["tensorflow"] is None and importlib.util.find_spec("tensorflow") is None:
-        problems.append(Problem("no-tensorflow", "error", "TensorFlow is not installed here",
+        problems.append(Finding("no-tensorflow", "error", "TensorFlow is not installed here",
                                 "2.6.5 is what npu_device is made for"))
     if emulate:
         found["kind"] = "emulated"
         if real:
-            problems.append(Problem(
+            problems.append(Finding(
                 "real-device", "error", "the emulator stands in for npu_device where there is none;"
                 " here it is installed (%s)" % real, "leave out --emulate"))
         return found
     if real is None:
-        problems.append(Problem(
+        problems.append(Finding(
             "no-device", "error", "npu_device is not installed here", "on an Ascend host install"
             " the one that belongs to its CANN; elsewhere rehearse with --emulate"))
         return found
     found["kind"] = "npu"
     problem = _import_problem()
     if problem is not None:
-        problems.append(Problem(
+        problems.append(Finding(
             "device-import", "error", "`import npu_device` fails: %s" % problem,
             "has this shell sourced set_env.sh of CANN?"))
     if not nodes:
-        problems.append(Problem("no-npu", "error", "there is no NPU here (/dev/davinci*)",
+        problems.append(Finding("no-npu", "error", "there is no NPU here (/dev/davinci*)",
                                 "in a container, give it the devices when it is started"))
     elif "/dev/davinci%d" % device_id not in nodes:
-        problems.append(Problem(
+        problems.append(Finding(
             "device-id", "warning", "device %d has no /dev/davinci%d; there are %s"
             % (device_id, device_id, ", ".join(os.path.basename(node) for node in nodes)),
             "ASCEND_DEVICE_ID chooses it"))
     if not (versions["tensorflow"] or "").startswith("2.6."):
-        problems.append(Problem("tensorflow-version", "warning", "npu_device is made for TensorFlow"
+        problems.append(Finding("tensorflow-version", "warning", "npu_device is made for TensorFlow"
                                 " 2.6.5; here is %s" % versions["tensorflow"]))
     return found
 
@@ -221,7 +220,7 @@ def _cann() -> Optional[str]:
     return None
 
 
-def _path(config: DumpConfig, problems: List[Problem]) -> Dict[str, Any]:
+def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
     path = absolute(config.dump_path, current_folder())
     exists = os.path.isdir(path)
     part = guards.existing_part(path)
@@ -229,31 +228,31 @@ def _path(config: DumpConfig, problems: List[Problem]) -> Dict[str, Any]:
     above = next((one for one in _parts(path, part) if os.path.lexists(one)), None)
     if above is not None and not exists:
         writable = False
-        problems.append(Problem("dump-path", "error", "%s is not a folder" % above,
+        problems.append(Finding("dump-path", "error", "%s is not a folder" % above,
                                 "choose another data_dump_path"))
     elif not writable:
-        problems.append(Problem("dump-path", "error", "this user may not read and write %s" % part,
+        problems.append(Finding("dump-path", "error", "this user may not read and write %s" % part,
                                 "choose another data_dump_path"))
     expected = guards.too_long(path)
     if expected is not None:
-        problems.append(Problem("dump-path", "error", "%s is too long: expected %s" % (
+        problems.append(Finding("dump-path", "error", "%s is too long: expected %s" % (
             guards.shortened(path), expected), "choose another data_dump_path"))
     free = guards.free_bytes(path)
     if free is not None and free < config.min_free_gb * guards.GB:
-        problems.append(Problem(
+        problems.append(Finding(
             "disk-low", "error", "%s has %.1f GB free, less than %g (data_dump_min_free_gb)"
             % (part, free / guards.GB, config.min_free_gb), "free some, or choose another folder"))
-    place = guards.place_of(part)
+    mount = guards.mount_of(part)
     for code, text in guards.warnings_of(path):
-        problems.append(Problem(code, "warning", text))
+        problems.append(Finding(code, "warning", text))
     earlier = len(glob.glob(os.path.join(glob.escape(path), "runs", "*", "run.json")))
     if earlier:
-        problems.append(Problem("earlier-runs", "info", "%s holds %d earlier runs; they are kept"
+        problems.append(Finding("earlier-runs", "info", "%s holds %d earlier runs; they are kept"
                                 " apart" % (path, earlier)))
     return {
         "dump_path": path, "exists": exists, "writable": writable,
-        "mount": None if place is None else place.mount,
-        "file_system": None if place is None else place.kind,
+        "mount": None if mount is None else mount.point,
+        "file_system": None if mount is None else mount.kind,
         "free_bytes": free, "container": guards.in_container(), "host": guards.host(),
     }
 

@@ -6,12 +6,17 @@ from typing import List, Mapping, NamedTuple, Optional, Tuple
 from keras_npu_dump.capture.device import loop_size
 from keras_npu_dump.capture.device.dump_folder import current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
-
-Finding = Tuple[str, str, str, Optional[str]]
+from keras_npu_dump.doctor.finding import Finding
 
 
 class Variable(NamedTuple):
-    """One variable; `value` is None where it is not set."""
+    """An environment variable.
+
+    Attributes:
+      name: as the shell knows it.
+      value: its value; None where it is not set.
+      effect: what it does to a dump, in words.
+    """
 
     name: str
     value: Optional[str]
@@ -21,7 +26,16 @@ class Variable(NamedTuple):
 def examine(config: DumpConfig, dump_path: str,
             environment: Optional[Mapping[str, str]] = None) -> Tuple[List[Variable],
                                                                       List[Finding]]:
-    """Variables with their effect, and findings as (code, severity, message, hint)."""
+    """Looks at the variables that decide about a dump and its graph files.
+
+    Args:
+      config: what would be dumped.
+      dump_path: the absolute dump folder.
+      environment: variables by name. Defaults to `os.environ`.
+
+    Returns:
+      The variables, each with its effect, and what is wrong with them.
+    """
     values = os.environ if environment is None else environment
     findings: List[Finding] = []
     found = _graph_variables(config, values)
@@ -37,8 +51,9 @@ def examine(config: DumpConfig, dump_path: str,
             effect = "not set"
         found.append(Variable(name, values.get(name), effect))
     if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
-        findings.append(("graph-path", "error", "graph files go to %s (%s), which this user may"
-                         " not write" % (folder, winner), "unset %s" % winner))
+        findings.append(Finding(
+            "graph-path", "error", "graph files go to %s (%s), which this user may not write"
+            % (folder, winner), "unset %s" % winner))
     size = loop_size.LoopSize(values).value
     found.append(Variable(
         "NPU_LOOP_SIZE", values.get("NPU_LOOP_SIZE"), "one round per call" if size == 1 else

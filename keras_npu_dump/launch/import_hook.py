@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable, Dict, List, Optional
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _WatchedImports(importlib.abc.MetaPathFinder):
     """Lets the other finders find the module, and wraps the loader that they name.
 
     It keeps no note of what it is looking for: several threads may look at the same time.
@@ -49,7 +49,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         return None
 
 
-_finder = _Finder()
+_finder = _WatchedImports()
 
 
 def when_imported(name: str, action: Callable[[Any], None]) -> None:

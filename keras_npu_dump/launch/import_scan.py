@@ -31,7 +31,7 @@ _INSTALLED = re.compile(r"[/\\](site|dist)-packages([/\\]|$)|\.zip$|\.egg$")
 _OURS = __name__.split(".")[0]
 
 
-class Place(NamedTuple):
+class ImportPlace(NamedTuple):
     """A line of a file."""
 
     path: str
@@ -46,13 +46,13 @@ class _Import(NamedTuple):
     line: int
 
 
-def find_import(script: str) -> Optional[Place]:
+def find_import(script: str) -> Optional[ImportPlace]:
     """Where the script, or a module of its own that it may import, imports npu_device."""
     for path, _, imports in _own_modules(script):
         lines = [one.line for one in imports
                  if not one.level and one.name.split(".")[0] == MODULE]
         if lines:
-            return Place(path, min(lines))
+            return ImportPlace(path, min(lines))
     return None
 
 
@@ -65,7 +65,7 @@ def knows_word(script: str, word: str) -> bool:
 def _own_modules(script: str) -> Iterator[Tuple[str, bytes, List[_Import]]]:
     """The script and what it may import and is not installed: path, text, its imports."""
     script = os.path.abspath(script)
-    finder = _Finder(script)
+    finder = _ModuleFinder(script)
     waiting = collections.deque([script])
     seen: Set[str] = {script}
     left = _MAX_BYTES
@@ -115,7 +115,7 @@ def _calls_import(function: Any) -> bool:
         "__import__", "import_module")
 
 
-class _Finder:
+class _ModuleFinder:
     """Finds files of modules as the script's import statements will."""
 
     def __init__(self, script: str):

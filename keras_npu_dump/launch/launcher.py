@@ -122,7 +122,7 @@ def _terminated(setup: "_Setup") -> Outcome:
 class _Setup:
     """What happens when the script opens its device, and when it trains."""
 
-    def __init__(self, config: DumpConfig, expected: Optional[import_scan.Place],
+    def __init__(self, config: DumpConfig, expected: Optional[import_scan.ImportPlace],
                  open_device: Optional[bool]):
         self.config = config
         self.error: Optional[DumpError] = None

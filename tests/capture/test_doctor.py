@@ -77,7 +77,7 @@ def test_a_rank_that_is_left_out_is_no_error(monkeypatch):
 
 def test_warnings_are_no_errors(monkeypatch):
     monkeypatch.setattr(guards, "in_container", lambda *args: True)
-    monkeypatch.setattr(guards, "place_of", lambda path: guards.Place("/", "overlay"))
+    monkeypatch.setattr(guards, "mount_of", lambda path: guards.Mount("/", "overlay"))
     monkeypatch.setenv("NPU_LOOPSIZE", "2")
     found = examine(DumpConfig(dump_path="a b", min_free_gb=0), emulate=True)
     assert found.errors == []

@@ -84,10 +84,15 @@ def admit(path: str, min_free_gb: float) -> List[str]:
     return [text for _, text in warnings_of(path)]
 
 
-class Place(NamedTuple):
-    """Where a folder lies: mount point and type of its file system."""
+class Mount(NamedTuple):
+    """Where a folder lies.
 
-    mount: str
+    Attributes:
+      point: the folder that the file system is mounted on.
+      kind: type of the file system, such as "overlay" or "ext4".
+    """
+
+    point: str
     kind: str
 
 
@@ -106,40 +111,48 @@ def in_container(root: str = "/", environment: Optional[Sequence[str]] = None) -
         return False
 
 
-def place_of(path: str, mountinfo: str = "/proc/self/mountinfo") -> Optional[Place]:
-    """The mount that holds `path`; None where Linux does not say."""
+def mount_of(path: str, mountinfo: str = "/proc/self/mountinfo") -> Optional[Mount]:
+    """The mount that holds a path.
+
+    Args:
+      path: of a file or folder, which need not exist.
+      mountinfo: a file in the form of proc(5) mountinfo. Defaults to this process's own.
+
+    Returns:
+      The innermost mount; None where Linux does not say.
+    """
     path = os.path.realpath(path)
-    found: Optional[Place] = None
+    found: Optional[Mount] = None
     try:
         with open(mountinfo, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.readlines()
     except OSError:
         return None
     for line in lines:
-        place = _parse_mount(line)
-        if place is not None and (path + "/").startswith(place.mount.rstrip("/") + "/") and (
-                found is None or len(place.mount) >= len(found.mount)):
-            found = place  # of two mounts on one point the later one is seen
+        mount = _parse_mount(line)
+        if mount is not None and (path + "/").startswith(mount.point.rstrip("/") + "/") and (
+                found is None or len(mount.point) >= len(found.point)):
+            found = mount  # of two mounts on one point the later one is seen
     return found
 
 
-def _parse_mount(line: str) -> Optional[Place]:
+def _parse_mount(line: str) -> Optional[Mount]:
     """A line of proc(5) mountinfo: ... mount point (octal escapes) ... - type source options."""
     left, dash, right = line.partition(" - ")
     fields = left.split()
     if not dash or len(fields) < 5 or not right.split():
         return None
-    mount = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), fields[4])
-    return Place(mount, right.split()[0])
+    point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), fields[4])
+    return Mount(point, right.split()[0])
 
 
 def container_warning(path: str, contained: Optional[bool] = None,
-                      place: Optional[Place] = None) -> Optional[str]:
+                      mount: Optional[Mount] = None) -> Optional[str]:
     """One sentence if the folder is lost with the container that this process runs in."""
     if not (in_container() if contained is None else contained):
         return None
-    place = place or place_of(path)
-    if place is None or (place.mount != "/" and place.kind not in _FLEETING):
+    mount = mount or mount_of(path)
+    if mount is None or (mount.point != "/" and mount.kind not in _FLEETING):
         return None
     return ("The dump folder lies inside this container (host name %s) and not on a mount: it is"
             " gone with the container. Mount a folder of the host there, or copy it out in time."

@@ -9,9 +9,9 @@ from keras_npu_dump.capture.counting import nested_fits
 from keras_npu_dump.capture.counting.custom_loop import HandLoop
 from keras_npu_dump.capture.counting.fit import Fit, begin_fit, unwind
 from keras_npu_dump.capture.model import train_function
-from keras_npu_dump.capture.process.capture import of_this_process
 from keras_npu_dump.capture.process.strict import check_training
 from keras_npu_dump.capture.session import manifest_of
+from keras_npu_dump.capture.this_process import of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.config.options import documented
 

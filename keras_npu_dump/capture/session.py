@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any, Optional, Type
 
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.counting.custom_loop import HandLoop
-from keras_npu_dump.capture.process.capture import Capture, of_this_process
+from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.process.strict import check_training
+from keras_npu_dump.capture.this_process import of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.config.options import documented
 

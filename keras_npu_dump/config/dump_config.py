@@ -143,6 +143,31 @@ class DumpConfig:
         """The same with its folder made absolute; what is explicit stays so."""
         return self.replace(dump_path=dump_path, explicit=self.explicit)
 
+    def switched_off(self) -> "DumpConfig":
+        """The same for a rank that dumps nothing; what is explicit stays so."""
+        return self.replace(enable_dump=False, enable_dump_debug=False, explicit=self.explicit)
+
+    @property
+    def dumped_steps(self) -> Optional[StepSet]:
+        """The executions that leave a dump; None where no execution does.
+
+        dump_step does not limit overflow detection (ge, dump_properties.cc).
+        """
+        if self.is_off:
+            return None
+        return StepSet.all() if self.enable_dump_debug else self.dump_step
+
+    @property
+    def recorded(self) -> Dict[str, Any]:
+        """The options as run.json keeps them; dump_step "" is every execution."""
+        return {
+            "enable_dump": self.enable_dump, "dump_path": self.dump_path,
+            "dump_step": self.dump_step.text, "dump_mode": self.dump_mode,
+            "dump_data": self.dump_data, "dump_layer": self.dump_layer,
+            "enable_dump_debug": self.enable_dump_debug,
+            "dump_debug_mode": self.dump_debug_mode,
+        }
+
     @property
     def npu_options(self) -> Dict[str, Any]:
         """The values for `npu_device.global_options().dump_config`, by field name.

@@ -13,8 +13,8 @@ from typing import Any, Dict, List, Optional
 
 from keras_npu_dump import ranks
 from keras_npu_dump._version import __version__
-from keras_npu_dump.capture.device import dump_blockers, guards
-from keras_npu_dump.capture.device.dump_folder import absolute, current_folder
+from keras_npu_dump.capture.device import dump_blockers, dump_folder, guards
+from keras_npu_dump.capture.request.resolve import absolute
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables
 from keras_npu_dump.doctor.finding import Finding
@@ -91,7 +91,7 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     except ConfigError as error:
         problems.append(Finding("ranks", "error", str(error)))
         chosen = True
-    dumping = config if chosen else config.replace(enable_dump=False, enable_dump_debug=False)
+    dumping = config if chosen else config.switched_off()
     if dumping.is_off:
         problems.append(Finding("ranks", "info", "rank %s is none of data_dump_ranks: this process"
                                 " would dump nothing" % cluster.rank))
@@ -221,7 +221,7 @@ def _cann() -> Optional[str]:
 
 
 def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
-    path = absolute(config.dump_path, current_folder())
+    path = absolute(config.dump_path, dump_folder.current_folder())
     exists = os.path.isdir(path)
     part = guards.existing_part(path)
     writable = os.access(part, os.R_OK | os.W_OK | os.X_OK)
@@ -233,10 +233,10 @@ def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
     elif not writable:
         problems.append(Finding("dump-path", "error", "this user may not read and write %s" % part,
                                 "choose another data_dump_path"))
-    expected = guards.too_long(path)
+    expected = dump_folder.too_long(path)
     if expected is not None:
         problems.append(Finding("dump-path", "error", "%s is too long: expected %s" % (
-            guards.shortened(path), expected), "choose another data_dump_path"))
+            dump_folder.shortened(path), expected), "choose another data_dump_path"))
     free = guards.free_bytes(path)
     if free is not None and free < config.min_free_gb * guards.GB:
         problems.append(Finding(

@@ -1,4 +1,4 @@
-"""What is seen of the dump folder before training: room, mount, name?"""
+"""What is seen of the dump folder before training: room, place, name?"""
 import os
 import types
 

@@ -24,6 +24,18 @@ class Silencer(NamedTuple):
     message: str
 
 
+def messages_of(module: Any, config: DumpConfig) -> List[str]:
+    """The settings of others that keep a dump from its folder, a sentence each.
+
+    Args:
+      module: npu_device.
+      config: what is dumped; where it is off nothing is in its way.
+    """
+    if config.is_off:
+        return []
+    return [one.message for one in of_environment() + of_options(module, config)]
+
+
 def of_environment(environment: Optional[Mapping[str, str]] = None) -> List[Silencer]:
     """What the environment variables of this process do to a dump."""
     values = os.environ if environment is None else environment

@@ -1,53 +1,59 @@
-"""The dump folder: made, made absolute, and checked as GE will check it."""
+"""The dump folder: made, and checked as GE will check it."""
 import os
+from typing import Optional
 
-from keras_npu_dump.capture.device import guards
 from keras_npu_dump.errors import ConfigError
 
+# Linux takes paths of so many bytes, the end included (limits.h, PATH_MAX).
+_PATH_MAX = 4096
+# What comes behind a dump path: time, device, the longest name of a model, its id and the
+# data_index, and a file of digits (adump names what is too long so; mapping.csv).
+_APPENDED = len("/20260101000000/1000/") + 255 + len("/1000000000/1000000000/12345678901234567890")
 
-def prepare_dump_path(dump_path: str) -> str:
-    """Creates the folder and returns its absolute path.
+
+def prepare_dump_path(dump_path: str) -> None:
+    """Creates the folder.
 
     GE wants an existing directory that it may read and write, else it fails at the
     first graph (E10001; ge, dump_properties.cc).
 
+    Args:
+      dump_path: absolute.
+
     Raises:
       ConfigError: if it cannot be made, is no folder, or may not be read and written.
     """
-    path = absolute(dump_path, current_folder())
-    expected = guards.too_long(path)
+    expected = too_long(dump_path)
     if expected is not None:
         raise ConfigError("dump_path: expected %s. Received: %r."
-                          % (expected, guards.shortened(path)))
+                          % (expected, shortened(dump_path)))
     try:
         # Dump data is private; folders that exist keep the rights they have.
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        os.makedirs(dump_path, mode=0o700, exist_ok=True)
     except OSError as error:
-        what = ("%s is not a folder" % _first_non_folder(path)
+        what = ("%s is not a folder" % _first_non_folder(dump_path)
                 if isinstance(error, (FileExistsError, NotADirectoryError)) else error.strerror)
         raise ConfigError("dump_path: expected a folder, or a place where one can be made."
-                          " Received: %r (%s)." % (guards.shortened(dump_path), what)) from error
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                          " Received: %r (%s)." % (shortened(dump_path), what)) from error
+    if not os.access(dump_path, os.R_OK | os.W_OK | os.X_OK):
         raise ConfigError("dump_path: expected a folder that this user may read and write."
                           " Received: %r." % (dump_path,))
-    return path
 
 
-def absolute(path: str, cwd: str) -> str:
-    """The absolute form of a folder that a user has named.
+def too_long(path: str) -> Optional[str]:
+    """Why a dump path leaves no room for what is put below it; None if it does."""
+    length = max(len(os.fsencode(one)) for one in (path, os.path.realpath(path)))
+    most = _PATH_MAX - 1 - _APPENDED
+    if length <= most:
+        return None
+    return ("a path of at most %d bytes, as up to %d are put behind it ({time}/{device}/"
+            "{model_name}/{model_id}/{data_index}/file)" % (most, _APPENDED))
 
-    Args:
-      path: with or without `~`.
-      cwd: what it is relative to, see `current_folder`.
 
-    Raises:
-      ConfigError: it is relative to a working directory that is gone.
-    """
-    path = os.path.expanduser(path)
-    if not os.path.isabs(path) and not cwd:
-        raise ConfigError("dump_path: expected an absolute path, as the working directory was"
-                          " deleted. Received: %r." % (path,))
-    return os.path.normpath(os.path.join(cwd, path))
+def shortened(path: str) -> str:
+    """A path for a message."""
+    return path if len(path) <= 300 else "%s...%s (%d characters)" % (
+        path[:100], path[-50:], len(path))
 
 
 def current_folder() -> str:

@@ -14,12 +14,6 @@ _RUNTIMES = re.compile(r"docker|kubepods|containerd|libpod|lxc|/ecs/|isulad|buil
 # What the vendor's comparator takes (msprobe, FileCheckConst.FILE_VALID_PATTERN).
 _COMPARABLE = re.compile(r"[a-zA-Z0-9_.:/-]+")
 
-# Linux takes paths of so many bytes, the end included (limits.h, PATH_MAX).
-_PATH_MAX = 4096
-# What comes behind a dump path: time, device, the longest name of a model, its id and the
-# data_index, and a file of digits (adump names what is too long so; mapping.csv).
-_APPENDED = len("/20260101000000/1000/") + 255 + len("/1000000000/1000000000/12345678901234567890")
-
 
 def existing_part(path: str) -> str:
     """The deepest folder of `path` that exists."""
@@ -49,22 +43,6 @@ def check_free_space(path: str, min_free_gb: float) -> None:
             "%s: expected at least %g GB of free space (data_dump_min_free_gb). Received: %.1f GB."
             " Free some, choose another data_dump_path, or lower the limit."
             % (existing_part(path), min_free_gb, free / GB))
-
-
-def too_long(path: str) -> Optional[str]:
-    """Why a dump path leaves no room for what is put below it; None if it does."""
-    length = max(len(os.fsencode(one)) for one in (path, os.path.realpath(path)))
-    most = _PATH_MAX - 1 - _APPENDED
-    if length <= most:
-        return None
-    return ("a path of at most %d bytes, as up to %d are put behind it ({time}/{device}/"
-            "{model_name}/{model_id}/{data_index}/file)" % (most, _APPENDED))
-
-
-def shortened(path: str) -> str:
-    """A path for a message."""
-    return path if len(path) <= 300 else "%s...%s (%d characters)" % (
-        path[:100], path[-50:], len(path))
 
 
 def admit(path: str, min_free_gb: float) -> List[str]:

@@ -2,33 +2,24 @@
 
 Callbacks, sessions and `apply` are faces of it.
 """
-import atexit
 import os
-import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from keras_npu_dump import messages, outages, ranks, sigterm
-from keras_npu_dump.capture.device import (
-    device_module,
-    dump_blockers,
-    environment,
-    loop_size,
-)
+from keras_npu_dump.capture.device import device_module, dump_blockers, environment, loop_size
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.model import train_function
 from keras_npu_dump.capture.model.optimizer_updates import Updates
-from keras_npu_dump.capture.process import descriptors, end_messages, ending, first_dump, strict
+from keras_npu_dump.capture.process import end_messages, ending, first_dump
 from keras_npu_dump.capture.process.lookout import Lookout
-from keras_npu_dump.capture.process.resolve import RUN
 from keras_npu_dump.capture.process.run_record import RunRecord
+from keras_npu_dump.capture.request.contradictions import RUN
+from keras_npu_dump.capture.request.resolve import ResolvedDump
 from keras_npu_dump.collector.collect import collect
-from keras_npu_dump.config.dump_config import DumpConfig
-from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
-from keras_npu_dump.files import streams
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.records.journal import Journal, Section
 
@@ -41,10 +32,10 @@ class Capture:
 
     Args:
       module: npu_device.
-      config: what this process dumps.
+      resolved: what is dumped, and what was asked for.
       cluster: which of several processes it is.
-      asked: what all ranks were asked for; another callback may ask for the same.
-      said_path: the dump folder in the words of who asked, before it was made absolute.
+      record: of this process, in its run folder.
+      journal: beside it.
 
     Attributes:
       faces: names of the classes that were made for it, such as NpuDumpCallback.
@@ -55,58 +46,67 @@ class Capture:
       lookout: sees what is deleted.
       strict: whoever asked for this dump wants it whole; `strict_told` once an exception
         has said that it is not.
+      active_fit: the innermost, where fits run inside fits.
+      forked: the capture that a forked child has made for itself; only the child sees it.
     """
 
-    def __init__(self, module: Any, config: DumpConfig, cluster: ranks.Cluster,
-                 asked: DumpConfig, said_path: str):
-        streams.hold_places()
+    def __init__(self, module: Any, resolved: ResolvedDump, cluster: ranks.Cluster,
+                 record: RunRecord, journal: Journal):
         self.module = module
-        self.config = config
-        self.asked = asked
-        self.said_path = said_path
+        self.resolved = resolved
+        self.config = resolved.config
         self.cluster = cluster
-        self.dump_path = config.dump_path
+        self.record = record
+        self.journal = journal
+        self.dump_path = self.config.dump_path
+        self.steps = self.config.dumped_steps
         self.pid = os.getpid()
         self.since = (environment.process_start() if device_module.opened_ids(module)
                       else time.time())
         self.closed = False
         self.ending: Optional[Tuple[str, Optional[str]]] = None
         self.final: Any = None
-        self.strict = config.strict
+        self.strict = self.config.strict
         self.strict_told = False
         self.faces: List[str] = []
         self.failure: Optional[DumpError] = None
         self.opened_options: Optional[Dict[str, Optional[str]]] = None
+        self.forked: Optional[Capture] = None
         self.loop_size = loop_size.watch_loop_size(module)
-        # dump_step does not limit overflow detection (ge, dump_properties.cc).
-        self.steps: Optional[StepSet] = None
-        if not config.is_off:
-            self.steps = StepSet.all() if config.enable_dump_debug else config.dump_step
-        self.record = RunRecord(self.dump_path, _plain(config), device_module.is_emulated(module),
-                                cluster)
-        self.journal = Journal(os.path.join(self.record.folder, "iterations.jsonl"), self.steps)
         self.lookout = Lookout(self)
-        self.active_fit: Any = None  # the innermost, where fits run inside fits
+        self.active_fit: Any = None
         self._functions: List[Tuple[Any, Any, Section]] = []
         self._updates: Any = weakref.WeakKeyDictionary()
         self._watcher: Optional[first_dump.Watcher] = None
         self._lock = threading.Lock()
-        self._forked: Optional[Capture] = None
         self._answer: Any = None  # the last manifest, and what it is the answer to
-        _close_after_device(module, self.close)
+        ending.close_after_device(module, self.close)
 
     def before_open(self) -> None:
-        here = of_this_process(self)
-        if here is not self:
-            here.before_open()
-            return
+        """Makes again what a script has cleared since this began, and says what will fail."""
         self._make_folders()
         environment.set_graph_environment(self.config, self.dump_path)
         ranks.tell_problems(device_module.is_emulated(self.module))
-        self.tell_silencers()
+        for text in dump_blockers.messages_of(self.module, self.config):
+            messages.warning("%s", text)
+
+    def after_open(self, device_id: Optional[int] = None) -> None:
+        """The device is open: what it was opened with is known now.
+
+        Args:
+          device_id: what `npu_device.open()` was given; None where it was given nothing.
+        """
+        ids = device_module.opened_ids(self.module)
+        if ids:
+            device_id = ids[0]
+        elif device_id is None:
+            device_id = self.cluster.device
+        self.opened_options = device_module.read_options(self.module)
+        self.record.write(
+            opened=True, device=device_id,
+            rank=ranks.rank_after_open(device_module.handle(self.module), self.cluster))
 
     def _make_folders(self) -> None:
-        # Scripts clear their output folder between start and open.
         prepare_dump_path(self.dump_path)
         make_private(self.record.folder)
 
@@ -117,29 +117,6 @@ class Capture:
         except (OSError, DumpError) as error:
             return str(error)
         return None
-
-    def tell_silencers(self) -> None:
-        """Names the settings of others that keep this dump from its folder."""
-        if self.config.is_off:
-            return
-        for found in (dump_blockers.of_environment()
-                      + dump_blockers.of_options(self.module, self.config)):
-            messages.warning("%s", found.message)
-
-    def after_open(self, device_id: Optional[int]) -> None:
-        here = of_this_process(self)
-        if here is not self:
-            here.after_open(device_id)
-            return
-        ids = device_module.opened_ids(self.module)
-        if ids:
-            device_id = ids[0]
-        elif device_id is None:
-            device_id = self.cluster.device
-        self.opened_options = device_module.read_options(self.module)
-        self.record.write(
-            opened=True, device=device_id,
-            rank=ranks.rank_after_open(device_module.handle(self.module), self.cluster))
 
     def section(self, model: Any, function: Any) -> Section:
         """The counter of a model's training function; a new one after compile()."""
@@ -273,88 +250,10 @@ class Capture:
         if self.closed or os.getpid() != self.pid:
             return
         with sigterm.held_back():
-            self._close()
-
-    def _close(self) -> None:
-        self.closed = True
-        if self._watcher is not None:
-            self._watcher.stop()
-        # The training has ended well; its end must not become a traceback.
-        self._try(lambda: self.lookout.look(thorough=True))
-        self._try(self.journal.close)
-        if self.ending is None:
-            cause = ending.cause_of_exit()
-            self.ending = ("failed" if cause else "ended", cause)
-        status, cause = self.ending
-        self._try(lambda: self.record.end(
-            status, cause, [one.index for one in self.journal.sections], self.journal.lost))
-        if self.config.is_off:
-            return
-        lost = outages.summary()
-        for line in ([] if lost is None else [lost]) + end_messages.of_the_end(self):
-            messages.warning("%s", line)
-        if self.config.collect:
-            descriptors.make_room()
-            self._try(self._collect_last)
-        if self.strict:
-            self._try(lambda: strict.tell_at_exit(self, self.final or self.collect(write=False)))
-
-    def _try(self, action: Callable[[], None]) -> None:
-        try:
-            action()
-        except (OSError, DumpError, MemoryError) as error:
-            messages.warning("The records of this run are not complete: %s",
-                             str(error) or outages.in_words(error))
-
-    def _collect_last(self) -> None:
-        self.final = self.collect()
-
-
-def existing_of_this_process(capture: Capture) -> Optional[Capture]:
-    """The capture, or the one that a forked child has made of it; None where it has not."""
-    known: Optional[Capture] = capture
-    while known is not None and known.pid != os.getpid():
-        known = known._forked
-    return known
-
-
-def of_this_process(capture: Capture) -> Capture:
-    """The capture, or in a forked child one of its own, with the same options.
-
-    Two processes in one run folder would mix their counts. The rank of a child is what
-    its environment says by now.
-    """
-    if capture.pid == os.getpid():
-        return capture
-    child = capture._forked
-    if child is not None:
-        return of_this_process(child)
-    cluster = ranks.read()
-    opened = device_module.opened_ids(capture.module)
-    config = capture.config
-    if capture.asked.ranks is not None and not opened:
-        chosen, _ = ranks.is_chosen(capture.asked.ranks, cluster)
-        config = capture.asked if chosen else capture.asked.replace(
-            enable_dump=False, enable_dump_debug=False)
-        device_module.write_options(capture.module, config.npu_options)
-    child = capture._forked = Capture(
-        capture.module, config, cluster, capture.asked, capture.said_path)
-    child.faces = list(capture.faces)
-    child.strict = capture.strict
-    if opened:
-        child.after_open(None)
-    return child
-
-
-def _plain(config: DumpConfig) -> Dict[str, Any]:
-    """The options as JSON; dump_step "" is every one."""
-    return {
-        "enable_dump": config.enable_dump, "dump_path": config.dump_path,
-        "dump_step": config.dump_step.text, "dump_mode": config.dump_mode,
-        "dump_data": config.dump_data, "dump_layer": config.dump_layer,
-        "enable_dump_debug": config.enable_dump_debug,
-        "dump_debug_mode": config.dump_debug_mode,
-    }
+            self.closed = True
+            if self._watcher is not None:
+                self._watcher.stop()
+            ending.close(self)
 
 
 def _reference(value: Any) -> Any:
@@ -362,18 +261,3 @@ def _reference(value: Any) -> Any:
         return weakref.ref(value)
     except TypeError:
         return lambda: value
-
-
-def _close_after_device(module: Any, close: Any) -> None:
-    """Registers `close` so that it runs after npu_device's own exit handler.
-
-    Dumps travel from the device to this process until it is closed; handlers run
-    in reverse order of registration, so the vendor's is registered again, last.
-    """
-    inner = sys.modules.get(module.__name__ + ".npu_device")
-    device_close = getattr(inner, "close", None)
-    if callable(device_close):
-        atexit.unregister(device_close)
-    atexit.register(close)
-    if callable(device_close):
-        atexit.register(device_close)

@@ -63,7 +63,7 @@ def _read_late(values: absl_flags.FlagValues, specs: Sequence[Flag], module_name
 
 
 def switch_flag(name: str, default: Optional[bool], text: str) -> "absl_flags.Flag[Any]":
-    """A boolean flag with the leniency of `flag_values.parse_bool`."""
+    """A boolean flag with the leniency of `config.checks.parse_bool`."""
     return absl_flags.Flag(_SwitchParser(name), None, name, default, text, boolean=True)
 
 

@@ -26,6 +26,8 @@ def accepted() -> None:
 def refused() -> None:
     NpuDumpCallback(dump_mode=5)  # type: ignore[arg-type]
     NpuDumpCallback(dump_mode="both")  # type: ignore[arg-type]
+    NpuDumpCallback("a")  # type: ignore[arg-type]
+    DumpConfig("a")  # type: ignore[arg-type]
     NpuDumpCallback(dump_stpe="0")  # type: ignore[call-arg]
     DumpSession(dump_data="stat")  # type: ignore[arg-type]
     DumpSession(config="a")  # type: ignore[arg-type]

@@ -2,12 +2,15 @@
 import dataclasses
 from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterable, List, Optional
 
+from keras_npu_dump import messages
 from keras_npu_dump.config import options
-from keras_npu_dump.config.flag_values import explicit_fields, read_flags
+from keras_npu_dump.config.flag_values import read_flags
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import ConfigError
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from typing_extensions import Unpack
 
     from keras_npu_dump.config.options import DumpOptions
@@ -49,8 +52,9 @@ class DumpConfig:
     strict: bool
     explicit: FrozenSet[str] = dataclasses.field(compare=False, repr=False)
 
-    def __init__(self, explicit: Optional[Iterable[str]] = None,
+    def __init__(self, *positional: "NoReturn", explicit: Optional[Iterable[str]] = None,
                  **given: "Unpack[DumpOptions]") -> None:
+        options.refuse_positional(positional)
         options.check_names(given)
         values: Dict[str, Any] = {
             option.name: option.check(given.get(option.name, option.default))
@@ -78,14 +82,19 @@ class DumpConfig:
            **given: "Unpack[DumpOptions]") -> "DumpConfig":
         """What a callback or session was asked for: a config, or single options.
 
+        Args:
+          config: a DumpConfig. Defaults to None.
+          **given: dump options, where there is no config.
+
         Raises:
           ConfigError: for both at once, for what is no DumpConfig, and as DumpConfig does.
         """
         if config is None:
             return cls(**given)
         if not isinstance(config, DumpConfig):
-            raise ConfigError("config: expected a DumpConfig. Received: %r. DumpConfig.from_flags"
-                              " makes one of flags." % (config,))
+            raise ConfigError(
+                "config: expected a DumpConfig. Received: %r. DumpConfig.from_flags makes one of"
+                " flags; single options have names, such as dump_path." % (config,))
         if given:
             raise ConfigError("expected either config or single options. Received: config and %s."
                               " Use config.replace(...)." % ", ".join(sorted(given)))
@@ -109,11 +118,13 @@ class DumpConfig:
             parsed yet, and for an object without any of the flags.
         """
         options.check_names(overrides)
-        fields = read_flags(flags)
-        fields.update(overrides)
+        read = read_flags(flags)
+        fields = dict(read.fields, **overrides)
         if not fields.get("enable_dump") and not fields.get("enable_dump_debug"):
             return cls.off()
-        chosen = explicit_fields(flags)
+        for text in read.remarks:
+            messages.warning("%s", text)
+        chosen = read.explicit
         if chosen is None:
             # An argparse Namespace does not tell a default from the same word on the line.
             chosen = frozenset(name for name, value in fields.items()
@@ -132,7 +143,14 @@ class DumpConfig:
         return self.dump_layer.split()
 
     def replace(self, **changes: Any) -> "DumpConfig":
-        """A copy with some options changed, which are explicit then."""
+        """A copy with some options changed, which are explicit then.
+
+        Args:
+          **changes: dump options by name; and `explicit`, to say which are chosen.
+
+        Raises:
+          ConfigError: as DumpConfig does.
+        """
         explicit = changes.pop("explicit", None)
         values: Dict[str, Any] = {name: getattr(self, name) for name in options.BY_NAME}
         values.update(changes)
@@ -140,7 +158,11 @@ class DumpConfig:
                           else explicit, **values)
 
     def at(self, dump_path: str) -> "DumpConfig":
-        """The same with its folder made absolute; what is explicit stays so."""
+        """The same with its folder made absolute; what is explicit stays so.
+
+        Args:
+          dump_path: the folder.
+        """
         return self.replace(dump_path=dump_path, explicit=self.explicit)
 
     def switched_off(self) -> "DumpConfig":

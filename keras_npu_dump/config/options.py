@@ -173,6 +173,9 @@ FIELD_OF_FLAG: Dict[str, str] = {
 def check_names(names: Iterable[str]) -> None:
     """Refuses an argument that is no dump option, with the nearest name that is.
 
+    Args:
+      names: of the keyword arguments.
+
     Raises:
       UnknownOptionError: a ConfigError and a TypeError.
     """
@@ -185,6 +188,20 @@ def check_names(names: Iterable[str]) -> None:
                     ", did you mean %s?" % near[0] if near else "."))
 
 
+def refuse_positional(values: Tuple[Any, ...]) -> None:
+    """Refuses values without a name, as in `NpuDumpCallback("output")`.
+
+    Args:
+      values: the positional arguments of a caller who takes none.
+
+    Raises:
+      UnknownOptionError: there are some.
+    """
+    if values:
+        raise UnknownOptionError("expected options by their names, such as dump_path=%r. Received:"
+                                 " a value without a name." % (values[0],))
+
+
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 _MARK = "{options}"
 
@@ -194,6 +211,12 @@ def documented(target: Documented) -> Documented:
 
     `help()`, `inspect.signature` and editors then show each option; type checkers read
     `DumpOptions`.
+
+    Args:
+      target: a function or class that takes the options as keyword arguments.
+
+    Returns:
+      The same function or class.
     """
     anything: Any = target
     function: Any = anything.__init__ if inspect.isclass(anything) else anything
@@ -202,7 +225,8 @@ def documented(target: Documented) -> Documented:
         indent = doc[doc.rindex("\n", 0, doc.index(_MARK)) + 1:doc.index(_MARK)]
         target.__doc__ = doc.replace(indent + _MARK, _arguments_text(indent))
     signature = inspect.signature(function)
-    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    own = [one for one in signature.parameters.values()
+           if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     parameters = [inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY,
                                     default=option.default) for option in OPTIONS]
     function.__signature__ = signature.replace(

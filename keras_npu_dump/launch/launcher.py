@@ -64,26 +64,13 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         raise InputError("SCRIPT: expected a Python file. Received: %r, which %s."
                          % (script, what_is_there(script)))
     if emulate:
-        from keras_npu_dump import emulator
-        emulator.install()
-        when_imported("multiprocessing.spawn", _lead_children_to_emulator)
+        _install_emulator()
     elif not config.is_off:
         _check_device_is_there()
-    if not config.is_off:
-        # The script may go elsewhere before it opens its device.
-        config = config.at(absolute(config.dump_path, current_folder()))
-        guards.check_free_space(config.dump_path, config.min_free_gb)
-        prepare_dump_path(config.dump_path)
+    config = _with_folder(config)
     expected = import_scan.find_import(script) if open_device is None else None
     setup = _Setup(config, expected, open_device)
-    if emulate or not config.is_off:
-        when_imported("npu_device", setup.watch)
-        if open_device or (open_device is None and expected is None):
-            when_imported("tensorflow", setup.open_for_the_script)
-        elif not config.is_off:
-            when_imported("tensorflow", setup.watch_loops)
-    if not config.is_off:
-        add_to_all_models(setup.make_callback)
+    setup.wait_for_imports(emulate)
     pid = os.getpid()
     sigterm.end_with(lambda: at_sigterm(_terminated(setup)))
     try:
@@ -99,6 +86,26 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     finally:
         sigterm.leave()
     return _outcome(setup, status, capture)
+
+
+def _install_emulator() -> None:
+    from keras_npu_dump import emulator
+    emulator.install()
+    when_imported("multiprocessing.spawn", _lead_children_to_emulator)
+
+
+def _with_folder(config: DumpConfig) -> DumpConfig:
+    """The same with its folder made: the script may go elsewhere before it opens its device.
+
+    Raises:
+      ConfigError: it cannot be made, or there is too little room.
+    """
+    if config.is_off:
+        return config
+    config = config.at(absolute(config.dump_path, current_folder()))
+    guards.check_free_space(config.dump_path, config.min_free_gb)
+    prepare_dump_path(config.dump_path)
+    return config
 
 
 def _outcome(setup: "_Setup", status: int, capture: Optional[Capture]) -> Outcome:
@@ -132,7 +139,25 @@ class _Setup:
         self._open_device = open_device
         self._told = False
 
+    def wait_for_imports(self, emulate: bool) -> None:
+        """Has everything done in time: when npu_device, TensorFlow and Keras are imported.
+
+        Args:
+          emulate: whether the emulator stands in for npu_device; then a device is opened
+            also for a script that runs without dump.
+        """
+        dumps = not self.config.is_off
+        if emulate or dumps:
+            when_imported("npu_device", self.watch)
+            if self._open_device or (self._open_device is None and self._expected is None):
+                when_imported("tensorflow", self.open_for_the_script)
+            elif dumps:
+                when_imported("tensorflow", self.watch_loops)
+        if dumps:
+            add_to_all_models(self.make_callback)
+
     def watch(self, module: Any) -> None:
+        """Applies the configuration when `npu_device.open()` is called."""
         device_module.watch_open(module, self._apply, lambda device_id: None)
 
     def _apply(self) -> None:

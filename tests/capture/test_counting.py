@@ -175,7 +175,7 @@ ends = []
 
 class Look(tf.keras.callbacks.Callback):
     def on_train_batch_begin(self, batch, logs=None):
-        ends.append(dump._fit.end_index)
+        ends.append(dump._now.fit.end_index)
 
 X, Y = np.zeros((16, 3)), np.zeros((16, 1))
 for first in (58, 59):

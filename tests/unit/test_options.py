@@ -71,3 +71,11 @@ def test_defaults_of_flags_are_those_of_the_options():
 def test_a_config_and_options_at_once_are_refused():
     with pytest.raises(errors.ConfigError, match="config and dump_step"):
         keras_npu_dump.DumpSession(DumpConfig(), dump_step="1")
+
+
+@pytest.mark.parametrize("name", ["DumpSession", "DumpConfig", "NpuDumpCallback"])
+def test_a_value_without_a_name_is_refused_with_the_name_that_it_may_want(name):
+    if name == "NpuDumpCallback":
+        pytest.importorskip("tensorflow")
+    with pytest.raises(errors.ConfigError, match="dump_path"):
+        getattr(keras_npu_dump, name)("output")

@@ -127,46 +127,52 @@ class Fit:
         self.section.index = index
         self.section.next_wanted = self.capture.journal.next_wanted(index)
 
-    def notice(self, index: int, batch: int) -> None:
-        """A batch begins that is dumped, or the function was traced since the last one.
+    def notice(self, batch: int) -> None:
+        """Counts a batch that is dumped, or before which the function was traced again.
+
+        The callback counts all others itself.
+
+        Args:
+          batch: its number in the epoch, from 0.
 
         Raises:
-          DumpError: in strict mode, if the dump of an earlier one is missing.
+          DumpError: in strict mode, if the dump of an earlier one is missing; the batch
+            does not run then, and is not counted.
         """
         if self.capture.failure is not None:
-            self._set_index(self.section.index - 1)
-            self.begun -= 1
+            self._set_index(self.section.index)  # the watcher had asked to be heard
             self.capture.raise_failure()
-            self.section.index += 1
-            self.begun += 1
         traced = self.traces()
         if traced != self.traced:
             # The first call of a function traces it; a later trace is a function of its own,
             # and it was the batch before this one that ran in it.
             if self.traced and not self.fresh:
-                index = self._split_off_last()
+                self._split_off_last()
             self.traced = traced
+        index = self.section.index
+        self.section.index = index + 1
+        self.begun += 1
         if self.capture.journal.wants(index):
-            self.capture.lookout.look()
-            noted = self.capture.journal.execution(
-                self.section, index, self._iteration(self.epoch, batch))
-            if len(self.written) >= _KEPT:
-                del self.written[0]
-            self.written.append(noted)
-            self.describe_pending = not (self.section.graph_known and self.capture.watching)
+            self._note(index, batch)
 
-    def _split_off_last(self) -> int:
-        """Moves the last execution, and the one that begins now, to a new section."""
+    def _note(self, index: int, batch: int) -> None:
+        """A batch begins that is dumped."""
+        self.capture.lookout.look()
+        noted = self.capture.journal.execution(
+            self.section, index, self._iteration(self.epoch, batch))
+        if len(self.written) >= _KEPT:
+            del self.written[0]
+        self.written.append(noted)
+        self.describe_pending = not (self.section.graph_known and self.capture.watching)
+
+    def _split_off_last(self) -> None:
+        """Moves the last execution to a new section."""
         old = self.section
-        old.index -= 1  # the one that begins now was counted already
         new = self.capture.journal.retraced(old, self._iteration(*self.last))
         self.capture.journal.graph(new, *train_function.describe(self.function))
         self.capture.replace_section(old, new)
         self.written = []
-        index = new.index
-        new.index += 1
         self.section = new
-        return index
 
     def _iteration(self, epoch: int, batch: int) -> dict:
         return {"fit": self.number, "epoch": epoch, "batch": batch}
@@ -204,9 +210,7 @@ class Fit:
             inside.interrupted()
             inside = inside.outer
         if self.begun and self.traces() != self.traced and self.traced:
-            self.section.index += 1
             self._split_off_last()
-            self.section.index -= 1
         if self.begun:
             with self.lock:
                 self._note_graph()

@@ -63,7 +63,16 @@ def _read_late(values: absl_flags.FlagValues, specs: Sequence[Flag], module_name
 
 
 def switch_flag(name: str, default: Optional[bool], text: str) -> "absl_flags.Flag[Any]":
-    """A boolean flag with the leniency of `config.checks.parse_bool`."""
+    """A boolean flag that takes all spellings of `config.checks.parse_bool`.
+
+    Args:
+      name: without dashes.
+      default: what it holds where it is not given.
+      text: for `--help`.
+
+    Returns:
+      The flag, to be given to `absl.flags.DEFINE_flag`.
+    """
     return absl_flags.Flag(_SwitchParser(name), None, name, default, text, boolean=True)
 
 
@@ -95,7 +104,11 @@ class _ChoiceParser(absl_flags.EnumParser):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the dump flags to an argparse parser; those that exist already are left alone."""
+    """Adds the dump flags to an argparse parser; those that exist already are left alone.
+
+    Args:
+      parser: of the training main; `DumpConfig.from_flags` reads what it parses.
+    """
     # argparse has no public way to ask for an option; the attribute is there in 3.7 to 3.13.
     existing = parser._option_string_actions
     group = parser.add_argument_group("dump of operators' data and graphs on Ascend NPUs")

@@ -107,6 +107,11 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         return manifest_of(self._capture)
 
     def on_train_begin(self, logs: Any = None) -> None:
+        """A fit begins, or a script calls the hooks of a loop by hand.
+
+        Args:
+          logs: not used, here and in every other hook.
+        """
         self._join_run()
         if self._capture is None:
             return
@@ -132,6 +137,12 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._now = now._replace(fit=fit, mute=fit is None)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """An epoch begins.
+
+        Args:
+          epoch: its number, from 0 or from the fit's initial_epoch.
+          logs: not used.
+        """
         self._join_run()
         self._come_back()
         if self._now.fit is not None:
@@ -140,6 +151,15 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._by_hand().epoch = epoch
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Counts an execution; all that a batch costs that is not dumped.
+
+        Args:
+          batch: number of its first batch in the epoch, from 0.
+          logs: not used.
+
+        Raises:
+          DumpError: with `strict`, where an earlier dump has not come.
+        """
         fit = self._now.fit
         if fit is None:
             if not self._now.mute:
@@ -156,6 +176,12 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         fit.fresh = False
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """The execution has ended; on Keras 3 in any thread.
+
+        Args:
+          batch: number of its last batch in the epoch, from 0.
+          logs: not used.
+        """
         fit = self._now.fit
         if fit is None:
             if not self._now.mute and self._now.loop is not None:
@@ -171,14 +197,29 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self.on_train_batch_begin(batch, logs)
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """As `on_batch_begin`."""
         self.on_train_batch_end(batch, logs)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """An epoch ends.
+
+        Args:
+          epoch: its number.
+          logs: not used.
+        """
         self._come_back()
         if self._now.fit is not None:
             self._now.fit.end_epoch()
 
     def on_train_end(self, logs: Any = None) -> None:
+        """The fit has ended well.
+
+        Args:
+          logs: not used.
+
+        Raises:
+          IncompleteDumpError: with `strict`, where a dump is missing or not whole.
+        """
         self._come_back()
         ended = self._now
         if ended.fit is not None:

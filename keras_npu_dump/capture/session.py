@@ -104,7 +104,7 @@ class DumpSession:
             check_training(self._capture)
 
     def next_epoch(self) -> None:
-        """Says that the next step is batch 0 of a new epoch."""
+        """From here on steps are counted as batches of a new epoch."""
         if self._batch and self._loop is not None:
             self._loop.epoch += 1
             self._batch = 0
@@ -115,7 +115,14 @@ class DumpSession:
         """Counts one call of the training function; enter it around each.
 
         Args:
-          batches: how many batches the call trains, where it loops itself.
+          batches: how many batches the call trains, where it loops itself. Defaults to 1.
+
+        Returns:
+          A context manager; an exception that leaves it is passed on.
+
+        Raises:
+          RuntimeError: outside of `with dump:`.
+          ValueError: for less than one batch.
         """
         if self._capture is None:
             return _Step(self, None, 0, 1)
@@ -156,5 +163,12 @@ class _Step:
 
 
 def manifest_of(capture: Optional[Capture]) -> "Optional[Manifest]":
-    """The manifest of this process so far; None where dump is switched off."""
+    """The manifest of this process so far.
+
+    Args:
+      capture: of this process, or of the one that it was forked from.
+
+    Returns:
+      A Manifest; None where dump is switched off.
+    """
     return None if capture is None else of_this_process(capture).manifest()

@@ -45,7 +45,15 @@ def parse_bool(value: Any, name: str = "flag") -> Optional[bool]:
 
 
 def switch(name: str, default: bool) -> Callable[[Any], bool]:
-    """The check of an option that is on or off, `default` where it is not given."""
+    """The check of an option that is on or off.
+
+    Args:
+      name: of the option, for messages.
+      default: what is kept where it is not given.
+
+    Returns:
+      A function that raises ConfigError for what is neither true nor false.
+    """
     def check(value: Any) -> bool:
         read = parse_bool(value, name)
         return default if read is None else read
@@ -53,7 +61,15 @@ def switch(name: str, default: bool) -> Callable[[Any], bool]:
 
 
 def choice(name: str, allowed: Tuple[str, ...]) -> Callable[[Any], str]:
-    """The check of an option that is one of a few words."""
+    """The check of an option that takes a few words.
+
+    Args:
+      name: of the option, for messages.
+      allowed: the words.
+
+    Returns:
+      A function that raises ConfigError for any other value.
+    """
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in allowed:
             raise ConfigError("%s: expected one of %s. Received: %r."
@@ -63,7 +79,14 @@ def choice(name: str, allowed: Tuple[str, ...]) -> Callable[[Any], str]:
 
 
 def folder(name: str) -> Callable[[Any], Optional[str]]:
-    """The check of an option that names a folder; None and "" are the default folder."""
+    """The check of an option that names a folder; None and "" are the default folder.
+
+    Args:
+      name: of the option, for messages.
+
+    Returns:
+      A function that raises ConfigError for what is no path.
+    """
     def check(value: Any) -> Optional[str]:
         if value is None or value == "":
             return None
@@ -81,7 +104,14 @@ def folder(name: str) -> Callable[[Any], Optional[str]]:
 
 
 def layers(value: Any) -> str:
-    """dump_layer as GE takes it: names separated by single blanks; "" is all operators."""
+    """dump_layer as GE takes it: names separated by single blanks; "" is all operators.
+
+    Args:
+      value: names in a list, a tuple or a set, or in a text, separated by blanks.
+
+    Raises:
+      ConfigError: for anything else, and for a name in a list that holds a blank.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
@@ -98,7 +128,14 @@ def layers(value: Any) -> str:
 
 
 def ranks(value: Any) -> Optional[FrozenSet[int]]:
-    """The ranks that dump, of a text such as "0,7", an int or an iterable; None is all."""
+    """The ranks that dump; None is all.
+
+    Args:
+      value: a text such as "0,7", an int, an iterable of ints, or None.
+
+    Raises:
+      ConfigError: for anything else, and for a negative rank.
+    """
     if value is None or value == "":
         return None
     items: Any = value.replace(",", "|").split("|") if isinstance(value, str) else value
@@ -122,7 +159,14 @@ def level_has_build(level: str) -> bool:
 
 
 def graph_level(value: Any) -> str:
-    """A DUMP_GRAPH_LEVEL at which the executed graphs are written."""
+    """A DUMP_GRAPH_LEVEL at which the executed graphs are written.
+
+    Args:
+      value: a level, as a text or a number; what is empty is "3".
+
+    Raises:
+      ConfigError: GE writes no executed graph at this level.
+    """
     level = str(value or "3")
     if not level_has_build(level):
         raise ConfigError(
@@ -133,7 +177,14 @@ def graph_level(value: Any) -> str:
 
 
 def gigabytes(value: Any) -> float:
-    """A size in units of 10**9 bytes."""
+    """A size in units of 10**9 bytes.
+
+    Args:
+      value: a number, or the text of a number.
+
+    Raises:
+      ConfigError: it is no number, negative or infinite.
+    """
     try:
         size = float(value)
     except (TypeError, ValueError):

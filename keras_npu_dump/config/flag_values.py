@@ -109,7 +109,7 @@ def _explicit_fields(flags: Any) -> Optional[FrozenSet[str]]:
             given = (flag.present or flag.value != flag.default) and flag.value not in (None, "")
         except KeyError:
             continue
-        except Exception:  # pylint: disable=broad-except
+        except Exception:
             return None  # these are no absl flags
         if given:
             said.add((name, field))

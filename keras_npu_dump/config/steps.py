@@ -51,6 +51,9 @@ class StepSet:
     def parse(cls, text: str) -> "StepSet":
         """Reads `"0|3-5|10"` or `"all"`.
 
+        Args:
+          text: in the vendor's grammar.
+
         Raises:
           ConfigError: where GE would refuse the text, or for an empty one.
         """
@@ -71,7 +74,7 @@ class StepSet:
 
     @classmethod
     def of(cls, value: Any) -> "StepSet":
-        """Makes a StepSet of what a user may say.
+        """Makes a StepSet of what a user may give.
 
         Args:
           value: a text in the vendor's grammar, an int, a range, an iterable of
@@ -100,20 +103,25 @@ class StepSet:
 
     @property
     def is_all(self) -> bool:
+        """Whether every execution is selected."""
         return self._intervals is None
 
     @property
     def last(self) -> Optional[int]:
-        """The highest selected execution; None if every one is."""
+        """The highest selected execution; None if all are."""
         return None if self._intervals is None else self._intervals[-1][1]
 
     @property
     def intervals(self) -> List[Interval]:
-        """Sorted, disjoint and inclusive (first, last); empty if every one is selected."""
+        """Sorted, disjoint and inclusive (first, last); empty if all executions are selected."""
         return list(self._intervals or ())
 
     def next_from(self, index: int) -> Optional[int]:
-        """The lowest selected execution that is not below `index`, or None."""
+        """The lowest selected execution that is not below `index`, or None.
+
+        Args:
+          index: a data_index, from 0.
+        """
         if self._intervals is None:
             return index
         for first, last in self._intervals:
@@ -122,7 +130,11 @@ class StepSet:
         return None
 
     def unreached(self, executions: int) -> List[str]:
-        """What is selected and not among the first `executions`: "step 10", "steps 20-30"."""
+        """What is selected and never ran, in words: "step 10", "steps 20-30".
+
+        Args:
+          executions: how many ran.
+        """
         beyond = [(max(first, executions), last) for first, last in self._intervals or ()
                   if last >= executions]
         return ["step %d" % first if first == last else "steps %d-%d" % (first, last)
@@ -218,7 +230,11 @@ def _intervals_of(value: Any, received: Any, depth: int = 0) -> Iterator[Interva
 
 
 def merge(intervals: Iterable[Interval]) -> List[Interval]:
-    """Sorted and disjoint, neighbours joined."""
+    """Intervals sorted and disjoint, neighbours joined.
+
+    Args:
+      intervals: inclusive (first, last), in any order.
+    """
     merged: List[Interval] = []
     for first, last in sorted(intervals):
         if merged and first <= merged[-1][1] + 1:

@@ -12,7 +12,11 @@ _MODELS = ("keras.engine.training", "keras.src.engine.training", "keras.src.mode
 
 
 def add_to_all_models(make_callback: Callable[[], Any]) -> None:
-    """`add_to_every_fit` for each Keras, as soon as it is imported."""
+    """`add_to_every_fit` for each Keras, as soon as it is imported.
+
+    Args:
+      make_callback: see there.
+    """
     def patch(module: Any) -> None:
         add_to_every_fit(module.Model, make_callback)
 
@@ -50,9 +54,11 @@ def add_to_every_fit(model_class: Any, make_callback: Callable[[], Any]) -> None
 
 
 def before_first_gradient(tensorflow: Any, check: Callable[[], None]) -> None:
-    """Calls `check()` when the first gradient is computed: what then runs is a training.
+    """Has a function called when the first gradient is computed: what then runs is a training.
 
-    Where it raises, it is called again at the next one.
+    Args:
+      tensorflow: the module.
+      check: called before the gradient; where it raises, again before the next.
     """
     tape = tensorflow.GradientTape
     original = tape.gradient

@@ -53,7 +53,12 @@ _finder = _WatchedImports()
 
 
 def when_imported(name: str, action: Callable[[Any], None]) -> None:
-    """Calls `action(module)` once, after `name` was imported; now, if it is already."""
+    """Has a function called when a module is there.
+
+    Args:
+      name: of the module, with dots.
+      action: called once with the module, after it was imported; now, if it is already.
+    """
     module = sys.modules.get(name)
     if module is not None:
         action(module)

@@ -47,7 +47,15 @@ class _Import(NamedTuple):
 
 
 def find_import(script: str) -> Optional[ImportPlace]:
-    """Where the script, or a module of its own that it may import, imports npu_device."""
+    """Where the script, or a module of its own that it may import, imports npu_device.
+
+    Args:
+      script: path of a Python file.
+
+    Returns:
+      The first line of the first file in which it does; None where it does nowhere, or in
+      what is too large to be read here.
+    """
     for path, _, imports in _own_modules(script):
         lines = [one.line for one in imports
                  if not one.level and one.name.split(".")[0] == MODULE]
@@ -57,7 +65,12 @@ def find_import(script: str) -> Optional[ImportPlace]:
 
 
 def knows_word(script: str, word: str) -> bool:
-    """Whether the word stands in the script, or in a module of its own that it may import."""
+    """Whether a word stands in the script, or in a module of its own that it may import.
+
+    Args:
+      script: path of a Python file.
+      word: letters, digits and underscores.
+    """
     pattern = re.compile(rb"\b%s\b" % word.encode())
     return any(pattern.search(text) for _, text, _ in _own_modules(script))
 

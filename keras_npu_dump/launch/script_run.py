@@ -61,7 +61,7 @@ def run_as_main(script: str, arguments: List[str],
     except SystemExit as end:
         status = _status_of(end)
         return End(status, "ended with exit status %d" % status if status else None)
-    except BaseException as error:  # pylint: disable=broad-except
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             sigterm.end_if_cut_short(error)
         if not is_told(error):
@@ -100,12 +100,12 @@ def finish() -> None:
     """
     try:
         _wait_for_threads()
-    except BaseException:  # pylint: disable=broad-except
+    except BaseException:
         # Most often Ctrl-C while waiting; the interpreter tells of it and goes on, too.
         streams.say(traceback.format_exc().rstrip("\n"))
     try:
         atexit._run_exitfuncs()
-    except BaseException:  # pylint: disable=broad-except
+    except BaseException:
         pass  # a handler's own error; it has printed its traceback
 
 
@@ -160,7 +160,7 @@ def _print_exit_text(code: Any) -> None:
     try:
         stream.write("\n")
         stream.flush()
-    except BaseException:  # pylint: disable=broad-except
+    except BaseException:
         with contextlib.suppress(OSError):
             os.write(2, b"\n")
 
@@ -183,7 +183,7 @@ def _print_traceback(error: BaseException) -> None:
         hook(*what)
     except SystemExit:
         raise
-    except BaseException as failure:  # pylint: disable=broad-except
+    except BaseException as failure:
         # Most often it prints, and there is no place to.
         failure.__context__ = None
         failure.__traceback__ = failure.__traceback__ and failure.__traceback__.tb_next

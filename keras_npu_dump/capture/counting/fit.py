@@ -73,6 +73,7 @@ class Fit:
         return self.first + (epochs - self.first_epoch) * -(-steps // self.inner)
 
     def begin_epoch(self, epoch: int) -> None:
+        """An epoch begins; `epoch` is its number as Keras gives it."""
         self.epoch = epoch
         if self.first_epoch is None:
             self.first_epoch = epoch  # initial_epoch, which no hook is told of
@@ -196,6 +197,7 @@ class Fit:
             self.capture.note_graph(self.section, self.function)
 
     def end_epoch(self) -> None:
+        """An epoch has ended; with a dataset of unknown size an execution may have been aborted."""
         self.capture.lookout.look()
         if self.begun > self.ended and self.unknown_size:
             # The end of the data was found by an execution that was aborted. Whether GE counts
@@ -205,6 +207,7 @@ class Fit:
                 " versions count; the index may be lower by one or more")
 
     def end(self) -> None:
+        """The fit has ended well; those inside it that have not were left by exceptions."""
         inside = self.capture.active_fit
         while inside is not None and inside is not self:
             inside.interrupted()
@@ -260,7 +263,18 @@ class Fit:
 
 def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict],
               caller: nested_fits.Caller) -> Optional[Fit]:
-    """Starts counting a fit; None where another callback of the same fit counts already."""
+    """Starts counting a fit.
+
+    Args:
+      capture: of this process.
+      owner: the callback that counts.
+      model: the Keras model that is trained.
+      params: what Keras tells callbacks of the fit; one dict for all of them.
+      caller: who calls the hooks.
+
+    Returns:
+      The count; None where another callback of the same fit counts already.
+    """
     active = capture.active_fit
     # Keras hands one and the same dict to all callbacks of a fit.
     if active is not None and active.params is params and active.owner is not owner:
@@ -273,7 +287,10 @@ def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict],
 def unwind(capture: Capture, caller: nested_fits.Caller, itself: bool = False) -> None:
     """Ends the fits that were left by an exception.
 
-    Those that the fit of `caller` runs in stay, and with `itself` that fit, too.
+    Args:
+      capture: of this process.
+      caller: of the fit that goes on; those that it runs in stay.
+      itself: whether the count of that fit stays, too. Defaults to False.
     """
     fit = capture.active_fit
     while fit is not None and not fit.caller.holds(caller) and not (

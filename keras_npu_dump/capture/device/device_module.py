@@ -46,6 +46,7 @@ def find_device() -> Any:
 
 
 def is_emulated(module: Any) -> bool:
+    """Whether npu_device is the emulator."""
     return bool(getattr(module, "__emulated__", False))
 
 
@@ -83,7 +84,7 @@ def close(module: Any) -> None:
 
 
 def option_text(value: Any) -> Optional[str]:
-    """A value as npu_device stores it: True is "1", None stays None."""
+    """A value as npu_device stores it: True is "1", None stays None; the rest is its text."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -104,6 +105,10 @@ def read_options(module: Any) -> Dict[str, Optional[str]]:
 def write_options(module: Any, options: Dict[str, Any]) -> None:
     """Sets fields of `global_options().dump_config`.
 
+    Args:
+      module: npu_device.
+      options: values by field name, see `DumpConfig.npu_options`.
+
     Raises:
       ConfigError: where this npu_device does not know a field that is asked for.
     """
@@ -119,11 +124,16 @@ def write_options(module: Any, options: Dict[str, Any]) -> None:
 
 
 def watch_open(module: Any, before: Callable[[], None], after: Callable[[Any], None]) -> None:
-    """Calls `before()` and `after(device_id)` around `npu_device.open`.
+    """Has functions called around `npu_device.open`.
 
     The dump folder has to exist at that very moment, and scripts delete it between
     their start and there; nor is the device's id known earlier. What a `before` adds
     takes part at once.
+
+    Args:
+      module: npu_device.
+      before: called when `open()` is called for the first time.
+      after: called when it has returned, with the device id that it was given, or None.
     """
     hooks = getattr(module.open, "_keras_npu_dump_hooks", None)
     if hooks is not None:

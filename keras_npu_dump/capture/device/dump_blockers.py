@@ -1,4 +1,4 @@
-"""Settings, not ours, that silence a dump or move its files, each told in one sentence.
+"""Settings, not ours, that silence a dump or move its files, each told in a sentence.
 
 Where they come from: the device's global options, and environment variables that GE
 and the adapter read (semantics of GE's dump_manager.cc, graph_utils.cc; adapter
@@ -13,7 +13,7 @@ from keras_npu_dump.config.dump_config import DumpConfig
 
 
 class Silencer(NamedTuple):
-    """One setting.
+    """A setting that is in the way of a dump.
 
     Attributes:
       code: stable and short, for programs.
@@ -37,7 +37,11 @@ def messages_of(module: Any, config: DumpConfig) -> List[str]:
 
 
 def of_environment(environment: Optional[Mapping[str, str]] = None) -> List[Silencer]:
-    """What the environment variables of this process do to a dump."""
+    """What environment variables do to a dump.
+
+    Args:
+      environment: variables by name. Defaults to `os.environ`.
+    """
     values = os.environ if environment is None else environment
     found = []
 
@@ -77,7 +81,12 @@ def _is_off(switch: Optional[str]) -> bool:
 
 
 def of_options(module: Any, config: DumpConfig) -> List[Silencer]:
-    """What the device's global options do to a dump."""
+    """What the device's global options do to a dump.
+
+    Args:
+      module: npu_device.
+      config: what is dumped.
+    """
     options = module.global_options()
     found = []
 

@@ -41,7 +41,14 @@ def prepare_dump_path(dump_path: str) -> None:
 
 
 def too_long(path: str) -> Optional[str]:
-    """Why a dump path leaves no room for what is put below it; None if it does."""
+    """What is expected of a dump path instead, as it leaves no room for what is put below it.
+
+    Args:
+      path: absolute; what a link in it stands for counts, too.
+
+    Returns:
+      Words for a message; None where there is room.
+    """
     length = max(len(os.fsencode(one)) for one in (path, os.path.realpath(path)))
     most = _PATH_MAX - 1 - _APPENDED
     if length <= most:
@@ -51,7 +58,7 @@ def too_long(path: str) -> Optional[str]:
 
 
 def shortened(path: str) -> str:
-    """A path for a message."""
+    """A path for a message: its begin and its end where it is long."""
     return path if len(path) <= 300 else "%s...%s (%d characters)" % (
         path[:100], path[-50:], len(path))
 
@@ -71,7 +78,15 @@ def _first_non_folder(path: str) -> str:
 
 
 def relative_to(path: str, folder: str) -> str:
-    """`path` relative to `folder` where it lies inside, else absolute."""
+    """A path as the records keep it.
+
+    Args:
+      path: absolute, or relative to the working directory; "" stays so.
+      folder: the dump folder, absolute.
+
+    Returns:
+      The path relative to `folder` where it lies inside, else absolute.
+    """
     if not path:
         return path
     path = os.path.abspath(path)

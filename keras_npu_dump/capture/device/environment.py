@@ -27,6 +27,7 @@ _SET_BY = "KERAS_NPU_DUMP_GRAPH_PATH_SET_BY"
 
 
 def recorded_environment() -> Dict[str, str]:
+    """The variables of `RECORDED` that are set, by name."""
     return {name: os.environ[name] for name in RECORDED if name in os.environ}
 
 
@@ -54,7 +55,11 @@ def _forget_other_process() -> None:
 
 
 def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
-    """Asks GE for the executed graphs, where the user has not said otherwise.
+    """Asks GE for the executed graphs, where the user has set nothing else.
+
+    Args:
+      config: what is dumped; nothing is done where its `graph` is False.
+      dump_path: the dump folder, absolute.
 
     Raises:
       ConfigError: their folder cannot be made.

@@ -34,6 +34,10 @@ def free_bytes(path: str) -> Optional[int]:
 def check_free_space(path: str, min_free_gb: float) -> None:
     """Refuses to start where the disk is nearly full.
 
+    Args:
+      path: of the dump folder, which need not exist.
+      min_free_gb: in units of 10**9 bytes.
+
     Raises:
       ConfigError: with less than `min_free_gb` times 10**9 bytes for this user.
     """
@@ -75,7 +79,12 @@ class Mount(NamedTuple):
 
 
 def in_container(root: str = "/", environment: Optional[Sequence[str]] = None) -> bool:
-    """Whether this process runs in a container (docker, podman, Kubernetes, lxc, ...)."""
+    """Whether this process runs in a container (docker, podman, Kubernetes, lxc, ...).
+
+    Args:
+      root: of the file system that is looked at. Defaults to this one's.
+      environment: names of variables. Defaults to those of this process.
+    """
     names = os.environ if environment is None else environment
     if "container" in names or "KUBERNETES_SERVICE_HOST" in names:
         return True
@@ -126,7 +135,16 @@ def _parse_mount(line: str) -> Optional[Mount]:
 
 def container_warning(path: str, contained: Optional[bool] = None,
                       mount: Optional[Mount] = None) -> Optional[str]:
-    """One sentence if the folder is lost with the container that this process runs in."""
+    """A sentence if the folder is lost with the container that this process runs in.
+
+    Args:
+      path: of the folder.
+      contained: whether it is a container. Defaults to a look.
+      mount: that holds the folder. Defaults to a look.
+
+    Returns:
+      The sentence; None where the folder stays, and where Linux does not say.
+    """
     if not (in_container() if contained is None else contained):
         return None
     mount = mount or mount_of(path)
@@ -143,7 +161,7 @@ def host() -> str:
 
 
 def name_warning(path: str) -> Optional[str]:
-    """One sentence if the vendor's comparator will refuse the path."""
+    """A sentence if the vendor's comparator will refuse the path; None if it takes it."""
     if _COMPARABLE.fullmatch(path):
         return None
     strange = sorted(set(re.sub(_COMPARABLE, "", path)))

@@ -87,6 +87,9 @@ def predict(calls: int, index: int, size: LoopSize, batches: int) -> Prediction:
       index: the counter before the call.
       size: of loops on the device.
       batches: how many batches the call trains.
+
+    Returns:
+      A Prediction.
     """
     rounds = size.value
     if batches <= 1:
@@ -105,7 +108,12 @@ def predict(calls: int, index: int, size: LoopSize, batches: int) -> Prediction:
 
 
 def check_steps_per_execution(inner: int, size: LoopSize) -> None:
-    """Says in one sentence if the device is fed another number of batches than Keras takes."""
+    """Tells the user if the device is fed another number of batches than Keras takes.
+
+    Args:
+      inner: Keras's steps_per_execution.
+      size: of loops on the device.
+    """
     if inner > 1 and size.value != inner:
         messages.warning(
             "steps_per_execution=%d takes %d batches per execution, but the device is fed"

@@ -23,7 +23,7 @@ def updates(model: Any) -> Optional[int]:
     counter = getattr(getattr(model, "optimizer", None), "iterations", None)
     try:
         return int(counter.numpy())  # type: ignore[union-attr]
-    except Exception:  # pylint: disable=broad-except
+    except Exception:
         # No optimizer, one of its own kind, or a variable spread over replicas.
         return None
 

@@ -71,7 +71,7 @@ def describe(function: Any) -> Tuple[Optional[str], List[str]]:
         name = concrete.name
         operators = [op.name for op in concrete.graph.get_operations()
                      if op.type in LANDMARK_TYPES][:MAX_OPERATORS]
-    except Exception:  # pylint: disable=broad-except
+    except Exception:
         # Private to TensorFlow and only evidence; training must not suffer for it.
         return None, []
     return name.decode() if isinstance(name, bytes) else str(name), operators

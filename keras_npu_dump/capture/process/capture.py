@@ -119,7 +119,12 @@ class Capture:
         return None
 
     def section(self, model: Any, function: Any) -> Section:
-        """The counter of a model's training function; a new one after compile()."""
+        """The counter of a model's training function; a new one after compile().
+
+        Args:
+          model: a Keras model, or the session or callback that drives a loop.
+          function: its training function; None where it has none.
+        """
         key = model if function is None else function
         reason = "start" if not self._functions else "model"
         for reference, known_model, section in self._functions:
@@ -132,11 +137,21 @@ class Capture:
         return section
 
     def replace_section(self, old: Section, new: Section) -> None:
+        """What was counted in `old` is counted in `new` from now on: it was traced again."""
         self._functions = [(reference, model, new if section is old else section)
                            for reference, model, section in self._functions]
 
     def start_fit(self, model_name: str, epochs: Optional[int], steps: Optional[int]) -> int:
-        """Notes that a fit or loop begins, after a look at what the script did meanwhile."""
+        """Notes that a fit or loop begins, after a look at what the script did meanwhile.
+
+        Args:
+          model_name: of the Keras model; "loop" without.
+          epochs: how many there will be; None where that is not known.
+          steps: batches in an epoch; None where that is not known.
+
+        Returns:
+          The number of the fit, from 0.
+        """
         self.lookout.look()
         if not self.journal.fits and self.opened_options is not None:
             end_messages.tell_late_options(
@@ -144,6 +159,7 @@ class Capture:
         return self.journal.start_fit(model_name, epochs, steps)
 
     def updates_of(self, model: Any) -> Updates:
+        """What the model's optimizer had counted at the end of its last fit."""
         try:
             return self._updates.setdefault(model, Updates())
         except TypeError:  # a model that takes no weak references
@@ -155,9 +171,11 @@ class Capture:
             self.record.write(eager=True)
 
     def add_model(self, model: Any) -> None:
+        """Records a Keras model by its name and the names of its layers."""
         self.record.add_model(model.name, [layer.name for layer in getattr(model, "layers", ())])
 
     def note_graph(self, section: Section, function: Any) -> None:
+        """Notes the graph of a training function in the journal, once it is traced."""
         name, operators = train_function.describe(function)
         self.journal.graph(section, name, operators)
 
@@ -209,7 +227,11 @@ class Capture:
         return not getattr(error, "raised", False)
 
     def raise_failure(self) -> None:
-        """Raises what the watcher found, once."""
+        """Raises what the watcher found, once.
+
+        Raises:
+          DumpError: the first dump has not come, or fills the disk.
+        """
         error = self.failure
         if error is not None and not getattr(error, "raised", False):
             error.raised = True  # type: ignore[attr-defined]

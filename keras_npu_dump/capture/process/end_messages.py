@@ -5,7 +5,12 @@ from keras_npu_dump import messages
 
 
 def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
-    """Names dump options that the script has set after the device had read them."""
+    """Names dump options that the script has set after the device had read them.
+
+    Args:
+      opened: the options at `npu_device.open()`, as text by name.
+      now: the options at the begin of the first fit.
+    """
     late = [name for name in opened if opened[name] != now[name]]
     if late:
         messages.warning(
@@ -15,7 +20,11 @@ def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[
 
 
 def of_the_end(capture: Any) -> List[str]:
-    """One line for each thing that did not come as asked."""
+    """What did not come as it was asked for, a line each.
+
+    Args:
+      capture: of this process, at its end.
+    """
     lost = list(capture.lookout.lost.values())
     told = ["Of this run something is missing: %s." % "; ".join(lost)] if lost else []
     return told + _not_asked(capture)
@@ -53,7 +62,14 @@ def _nobody_counted(faces: List[str]) -> str:
 
 
 def unreached(capture: Any) -> List[str]:
-    """One line per asked step that never came; none where nobody counted."""
+    """The steps that were asked for and never executed, a line each.
+
+    Args:
+      capture: of this process.
+
+    Returns:
+      Lines; none where nobody counted, or where all executions were asked for.
+    """
     if capture.steps is None or capture.config.enable_dump_debug or not capture.journal.sections:
         return []
     ran = max(section.index for section in capture.journal.sections)

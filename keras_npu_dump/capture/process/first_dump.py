@@ -95,7 +95,16 @@ def _is_training(model_name: str, files: List[Any], wanted: Wanted) -> bool:
 
 
 def remaining(steps: StepSet, index: int, end: Optional[int]) -> Optional[int]:
-    """How many selected executions come after `index` and before `end`; None if unknown."""
+    """How many selected executions are still to come.
+
+    Args:
+      steps: the executions that are dumped.
+      index: data_index of the last that was.
+      end: the counter at the end of this fit; None where it is not known.
+
+    Returns:
+      A count; None where all executions are selected and nobody knows the end.
+    """
     if steps.is_all:
         return None if end is None else max(0, end - index - 1)
     return sum(max(0, min(last, last if end is None else end - 1) - max(first, index + 1) + 1)
@@ -128,12 +137,13 @@ class Watcher(threading.Thread):
         self._end = threading.Event()
 
     def run(self) -> None:
+        """What the thread does until `stop`, or until nothing is left to look for."""
         try:
             self._look()
             while self._afterwards is not None and not self._end.wait(LONGEST_PAUSE):
                 self._afterwards()
-        except Exception as error:  # pylint: disable=broad-except
-            # Whatever it is, training goes on.
+        except Exception as error:
+            # Whatever it is, training goes on: this thread has nobody to raise it to.
             messages.warning("The look at the dump folder failed: %s", error)
 
     def stop(self) -> None:

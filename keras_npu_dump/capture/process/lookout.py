@@ -148,7 +148,12 @@ class Lookout:
                                of_section=section.number)
 
     def found(self, section: Any, step_folder: str) -> None:
-        """The watcher has found where the steps of a section come to."""
+        """The watcher has found where the steps of a section come to.
+
+        Args:
+          section: of the journal.
+          step_folder: of the first dumped execution; the others come beside it.
+        """
         with self._lock:
             if section.number not in self._steps:
                 self._steps[section.number] = [_Listing(os.path.dirname(step_folder), str.isdigit)]

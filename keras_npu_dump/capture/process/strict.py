@@ -28,6 +28,9 @@ def check_training(capture: Any) -> None:
 
     Under `keras-npu-dump run` nothing is raised: the exit status tells it.
 
+    Args:
+      capture: of this process.
+
     Raises:
       IncompleteDumpError: it is not, or not whole.
       DumpError: what the watcher has found and no batch has raised.
@@ -44,7 +47,14 @@ def check_training(capture: Any) -> None:
 
 
 def tell_at_exit(capture: Any, manifest: Any) -> None:
-    """One line where nothing was raised; who started with `run` is told by its exit status."""
+    """Says in a line what is missing where nothing was raised.
+
+    Who started with `run` is told by its exit status.
+
+    Args:
+      capture: of this process, at its end.
+      manifest: what was collected then.
+    """
     if not capture.strict or capture.strict_told or capture.is_of_run:
         return
     problems = errors_of(manifest)
@@ -53,6 +63,7 @@ def tell_at_exit(capture: Any, manifest: Any) -> None:
 
 
 def errors_of(manifest: Any) -> List[Any]:
+    """The problems of severity error; none where nothing was collected."""
     return [] if manifest is None else manifest.errors
 
 

@@ -52,7 +52,7 @@ def define_flags(flag_values: Optional[absl_flags.FlagValues] = None,
 
 
 def _read_late(values: absl_flags.FlagValues, specs: Sequence[Flag], module_name: str) -> None:
-    """What the parse before has skipped as unknown; a strict one would have ended there."""
+    """Reads what the first parse has skipped as unknown; a strict parse would have ended there."""
     late = absl_flags.FlagValues()  # type: ignore[no-untyped-call]
     _define(late, specs, module_name)
     late(sys.argv, known_only=True)
@@ -93,7 +93,7 @@ def _text_flag(spec: Flag, parser: "absl_flags.ArgumentParser[Any]") -> "absl_fl
 
 
 class _ChoiceParser(absl_flags.EnumParser):
-    """One of a few words; the empty string is "not given", that is the default."""
+    """A few words are taken; the empty string is "not given", that is the default."""
 
     def __init__(self, spec: Flag):
         super().__init__(list(spec.choices))

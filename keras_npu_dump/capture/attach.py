@@ -16,17 +16,17 @@ _current: Optional[Capture] = None
 
 
 def current() -> Optional[Capture]:
-    """The capture; in a forked child that of its parent, until it asks for one of its own."""
+    """The capture; in a forked child its parent's, until the child asks for a dump itself."""
     return _current
 
 
 def current_here() -> Optional[Capture]:
-    """The capture of this very process; None in a forked child that has not asked for one."""
+    """The capture of this very process; None in a forked child that has not asked for a dump."""
     return None if _current is None else existing_of_this_process(_current)
 
 
 def of_run() -> Optional[Capture]:
-    """The capture that the launcher has asked for, whatever the script's own flags say."""
+    """The capture that the launcher has asked for, whatever the script's own flags are."""
     return _current if _current is not None and RUN in _current.faces else None
 
 

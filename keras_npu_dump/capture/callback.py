@@ -240,7 +240,7 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._now = self._now._replace(mute=self._capture is None)
 
     def _come_back(self) -> None:
-        """Goes on with a fit around this one, where this one was left by an exception."""
+        """Goes on with the outer fit, where an inner one was left by an exception."""
         if not self._outer:
             return
         assert self._capture is not None

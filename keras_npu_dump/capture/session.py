@@ -47,7 +47,7 @@ class DumpSession:
 
     Made before `npu_device.open()` it configures the device; made afterwards it
     attaches to what the device was opened with. Sessions and callbacks of one process
-    share one dump. One that is off counts all the same where `keras-npu-dump run` dumps.
+    share one dump. A session that is off counts all the same where `keras-npu-dump run` dumps.
 
     Example:
 
@@ -122,7 +122,7 @@ class DumpSession:
 
         Raises:
           RuntimeError: outside of `with dump:`.
-          ValueError: for less than one batch.
+          ValueError: for less than a batch.
         """
         if self._capture is None:
             return _Step(self, None, 0, 1)
@@ -166,7 +166,7 @@ def manifest_of(capture: Optional[Capture]) -> "Optional[Manifest]":
     """The manifest of this process so far.
 
     Args:
-      capture: of this process, or of the one that it was forked from.
+      capture: of this process, or of the process that it was forked from.
 
     Returns:
       A Manifest; None where dump is switched off.

@@ -16,7 +16,7 @@ def set_up(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
     Args:
       module: npu_device.
       resolved: what `resolve` has answered, and not that this process has its dump already.
-      cluster: which of several processes this one is.
+      cluster: which of several processes this is.
 
     Returns:
       The capture of this process; None where nothing is dumped and nothing recorded.

@@ -20,7 +20,7 @@ def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Captur
     Args:
       module: npu_device.
       resolved: what is dumped; its folder exists.
-      cluster: which of several processes this one is.
+      cluster: which of several processes this is.
 
     Raises:
       ConfigError: the record cannot be written.
@@ -44,10 +44,10 @@ def existing_of_this_process(capture: Capture) -> Optional[Capture]:
 def of_this_process(capture: Capture) -> Capture:
     """The capture, or in a forked child one of its own, with the same options.
 
-    The rank of a child is what its environment says by now.
+    The rank of a child is what its environment holds by now.
 
     Args:
-      capture: of this process, or of the one that it was forked from.
+      capture: of this process, or of the process that it was forked from.
 
     Raises:
       ConfigError: the child's rank is none of its job's, or its record cannot be written.

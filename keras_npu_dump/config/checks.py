@@ -1,7 +1,7 @@
 """What a value of a dump option may be, by the rules of npu_device and GE.
 
 Each function takes what a user gave, returns what `DumpConfig` keeps, and raises a
-`ConfigError` that says what was expected and what was received. npu_device's own checks
+`ConfigError` that tells what was expected and what was received. npu_device's own checks
 are in its configs/dump_config.py; what GE checks at session start (ge,
 base/common/dump/dump_properties.cc) it would report as an InternalError at the first graph.
 """

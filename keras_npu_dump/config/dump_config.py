@@ -111,7 +111,7 @@ class DumpConfig:
           **overrides: dump options that win over the flags.
 
         Returns:
-          A DumpConfig; one that is off where the flags switch dump off.
+          A DumpConfig; it is off where the flags switch dump off.
 
         Raises:
           ConfigError: for a value that GE would reject, for flags that were not

@@ -15,7 +15,7 @@ _KINDS = {flag.name: flag.kind for flag in options.FLAGS}
 
 
 class ReadFlags(NamedTuple):
-    """What the flags of a main say.
+    """What the flags of a main ask for.
 
     Attributes:
       fields: dump options by name, as DumpConfig takes them.

@@ -67,7 +67,7 @@ class Flag(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One dump option.
+    """A dump option.
 
     Attributes:
       name: of the field of DumpConfig, and of the keyword argument.

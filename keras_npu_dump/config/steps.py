@@ -55,7 +55,7 @@ class StepSet:
           text: in the vendor's grammar.
 
         Raises:
-          ConfigError: where GE would refuse the text, or for an empty one.
+          ConfigError: where GE would refuse the text, or it is empty.
         """
         if text == "all":
             return cls.all()

@@ -24,7 +24,7 @@ from keras_npu_dump.files.read_limited import read_record
 
 SCHEMA = "keras_npu_dump.doctor/1"
 _IMPORT_SECONDS = 180
-_MAX_VERSION = 1 << 20  # of a file that says CANN's version
+_MAX_VERSION = 1 << 20  # of a file that holds CANN's version
 _TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tf-nightly")
 
 
@@ -126,7 +126,7 @@ def _installed(distribution: str) -> Optional[str]:
     except ImportError:  # Python 3.7
         import pkg_resources
         try:
-            return pkg_resources.get_distribution(distribution).version
+            return str(pkg_resources.get_distribution(distribution).version)
         except pkg_resources.DistributionNotFound:
             return None
     try:
@@ -189,7 +189,7 @@ def _real_module() -> Optional[str]:
 
 
 def _import_problem() -> Optional[str]:
-    """The last line of what `import npu_device` says; None if it works."""
+    """The last line that `import npu_device` prints; None if it works."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", "import npu_device"], stdin=subprocess.DEVNULL,

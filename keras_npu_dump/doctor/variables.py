@@ -1,5 +1,5 @@
 """The environment variables that decide about graphs and dumps: what each does here, and
-who wins where several say something."""
+who wins where several decide the same."""
 import os
 from typing import List, Mapping, NamedTuple, Optional, Tuple
 

@@ -1,7 +1,7 @@
 """Adds the callback to every `fit` of a script that knows nothing of it."""
 import functools
 import inspect
-from typing import Any, Callable
+from typing import Any, Callable, List
 
 from keras_npu_dump.launch.import_hook import when_imported
 
@@ -34,7 +34,7 @@ def add_to_every_fit(model_class: Any, make_callback: Callable[[], Any]) -> None
     """
     original = model_class.fit
     signature = inspect.signature(original)
-    made: list = []
+    made: List[Any] = []
 
     @functools.wraps(original)
     def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +73,13 @@ def before_first_gradient(tensorflow: Any, check: Callable[[], None]) -> None:
 
 
 def _with(callbacks: Any, ours: Any, model: Any) -> Any:
-    """The user's callbacks and ours: None, one callback, any sequence, a CallbackList."""
+    """The user's callbacks and ours.
+
+    Args:
+      callbacks: None, a callback, any sequence, a CallbackList.
+      ours: the callback to add, unless a callback of ours is there.
+      model: that is fitted.
+    """
     if callbacks is None:
         return [ours]
     if hasattr(callbacks, "callbacks") and hasattr(callbacks, "append"):
@@ -89,5 +95,5 @@ def _with(callbacks: Any, ours: Any, model: Any) -> Any:
 
 
 def _counts(callback: Any, ours: Any) -> bool:
-    """Whether it is one of ours; the script's own flags may have switched that one off."""
+    """Whether a callback counts as ours does; the script's own flags may have switched it off."""
     return isinstance(callback, type(ours)) and callback.active

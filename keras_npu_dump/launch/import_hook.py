@@ -25,7 +25,7 @@ class _WatchedImports(importlib.abc.MetaPathFinder):
             return None
         original = spec.loader.exec_module
         if hasattr(original, "_keras_npu_dump_original"):
-            return spec  # a loader that lives longer than a look; one wrapping is enough
+            return spec  # a loader that lives longer than a look; a second wrapping is needless
         actions = self.actions
 
         def exec_module(module: Any) -> None:
@@ -35,7 +35,7 @@ class _WatchedImports(importlib.abc.MetaPathFinder):
 
         exec_module._keras_npu_dump_original = original  # type: ignore[attr-defined]
         try:
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+            spec.loader.exec_module = exec_module
         except AttributeError:
             return None
         return spec

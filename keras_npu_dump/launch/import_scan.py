@@ -228,7 +228,7 @@ def _entries(folder: str, most: int) -> List[Any]:
 
 def _is_folder(entry: Any) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False)
+        return bool(entry.is_dir(follow_symlinks=False))
     except OSError:
         return False
 

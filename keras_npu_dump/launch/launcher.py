@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
       capture: what was dumped, or None.
       error: why the dump could not be set up, or None.
       forked: whether this is a child that the script has forked, and which came to the
-        script's end, too: what is said at the end is said by the process that `run` began.
+        script's end, too: the last words are for the process that `run` began.
     """
 
     status: int
@@ -180,7 +180,7 @@ class _Setup:
             module.open().as_default()
 
     def make_callback(self) -> Any:
-        """The callback for all fits; None where one may run on no device."""
+        """The callback for all fits; None where fits may run on no device."""
         self._check_opened("fit() begins")
         if attach.current() is None:
             return None
@@ -225,7 +225,7 @@ class _Setup:
                 % self._expected)
 
     def is_told(self, error: BaseException) -> bool:
-        """Whether the error is ours, and told in one message instead of a traceback."""
+        """Whether the error is ours, and told in a message instead of a traceback."""
         # AutoGraph raises a copy of what comes out of a function that it traces.
         if self.error is not None and isinstance(error, DumpError):
             return True  # by our caller
@@ -237,7 +237,7 @@ class _Setup:
 
 
 def _lead_children_to_emulator(spawn: Any) -> None:
-    """A spawned child, or one of a forkserver, finds the stand-in on the path that it gets."""
+    """Children of spawn and forkserver find the stand-in on the path that they get."""
     from keras_npu_dump import emulator
     original = spawn.get_preparation_data
 

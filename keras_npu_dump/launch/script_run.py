@@ -122,7 +122,7 @@ def _wait_for_threads() -> None:
 
 
 def _set_import_path(script: str) -> None:
-    """The script's folder in place of the one that `python -m` or the command put first."""
+    """The script's folder in place of what `python -m` or the command put first."""
     here = os.path.dirname(os.path.abspath(script))
     package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     working = current_folder()
@@ -144,8 +144,8 @@ def _status_of(end: SystemExit) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        # Of a number beyond C's long it takes -1. What a class of the script's own says of
-        # itself is not asked.
+        # Of a number beyond C's long it takes -1. Methods of a class of the
+        # script's own are not asked.
         bits = int.bit_length(code if int.__ge__(code, 0) else int.__invert__(code))
         return int.__and__(code, 0xFF) if bits <= _BITS_OF_LONG else 0xFF
     _print_exit_text(code)

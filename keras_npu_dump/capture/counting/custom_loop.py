@@ -1,6 +1,6 @@
 """Loops that a script drives itself: DumpSession.step, and hooks called by hand.
 
-Nobody says there which function runs, nor how many batches it takes: hooks come once
+There it is not known which function runs, nor how many batches it takes: hooks come once
 per batch, or once per call with the batch number jumping (`on_batch_begin(0)`,
 `on_batch_end(99)`).
 """
@@ -41,7 +41,7 @@ class HandLoop:
           batches: how many it trains; None where only its end will tell.
 
         Raises:
-          DumpError: in strict mode, if the dump of an earlier one is missing.
+          DumpError: in strict mode, if the dump of an earlier call is missing.
         """
         self._capture.raise_failure()
         if self._deferred:
@@ -54,7 +54,11 @@ class HandLoop:
             self._note(batch, batches or 1)
 
     def end(self, batch: Optional[int] = None) -> None:
-        """The call ends; `batch` is the number of its last batch, None if begin said enough."""
+        """The call ends.
+
+        Args:
+          batch: number of its last batch; None where `begin` was told how many there are.
+        """
         batches = 1
         if self._begun is not None and batch is not None:
             batches = max(1, batch - self._begun + 1)
@@ -69,7 +73,11 @@ class HandLoop:
         self._begun = None
 
     def interrupted(self, ran: Optional[bool]) -> None:
-        """The call was left by an exception; `ran` says whether it reached the device."""
+        """The call was left by an exception.
+
+        Args:
+          ran: whether it reached the device; None where nobody knows.
+        """
         journal, section = self._capture.journal, self.section
         self._begun, self._deferred = None, False
         if ran is False:

@@ -32,7 +32,7 @@ class Fit:
                  "outer", "owner", "params", "section", "traced", "traces", "unknown_size",
                  "updates", "written")
 
-    def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[dict],
+    def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[Dict[str, Any]],
                  caller: nested_fits.Caller, outer: "Optional[Fit]"):
         self.capture = capture
         self.caller = caller
@@ -70,7 +70,7 @@ class Fit:
         epochs, steps = params.get("epochs"), params.get("steps")
         if not epochs or not steps or self.first_epoch is None:
             return None
-        return self.first + (epochs - self.first_epoch) * -(-steps // self.inner)
+        return self.first + int(epochs - self.first_epoch) * -(-int(steps) // self.inner)
 
     def begin_epoch(self, epoch: int) -> None:
         """An epoch begins; `epoch` is its number as Keras gives it."""
@@ -90,7 +90,7 @@ class Fit:
         """Executions between the fits, which the optimizer knows of."""
         known = self.capture.updates_of(self.model)
         if any(one.model is self.model for one in self._around()):
-            # What ran since the last fit is the count of that one.
+            # What ran since the last fit is counted by the fit around this one.
             known.last, known.traced = self.updates, self.traced
             return
         section, reason, extra = self.section, None, 0
@@ -137,7 +137,7 @@ class Fit:
           batch: its number in the epoch, from 0.
 
         Raises:
-          DumpError: in strict mode, if the dump of an earlier one is missing; the batch
+          DumpError: in strict mode, if the dump of an earlier batch is missing; this batch
             does not run then, and is not counted.
         """
         if self.capture.failure is not None:
@@ -175,7 +175,7 @@ class Fit:
         self.written = []
         self.section = new
 
-    def _iteration(self, epoch: int, batch: int) -> dict:
+    def _iteration(self, epoch: int, batch: int) -> Dict[str, int]:
         return {"fit": self.number, "epoch": epoch, "batch": batch}
 
     def describe(self) -> None:
@@ -223,24 +223,25 @@ class Fit:
         self.capture.journal.counts(final=False)
 
     def _leave(self) -> None:
-        """Gives way to the fit that this one ran in, which has seen none of its batches."""
+        """Gives way to the fit around, which has seen none of the batches of this one."""
         self.capture.active_fit = self.outer
         after = optimizer_updates.updates(self.model)
         for one in self._around():
             if one.function is self.function:
                 one.section, one.traced, one.fresh = self.section, self.traces(), True
-            if one.model is self.model and None not in (after, self.updates, one.updates):
-                one.updates += after - self.updates  # type: ignore[operator]
+            if one.model is self.model and not (
+                    after is None or self.updates is None or one.updates is None):
+                one.updates += after - self.updates
 
     def _around(self) -> "Iterator[Fit]":
-        """The fits that this one runs in."""
+        """The fits around this one, the innermost first."""
         outer = self.outer
         while outer is not None:
             yield outer
             outer = outer.outer
 
     def interrupted(self) -> None:
-        """Called when the next fit begins and this one was left by an exception."""
+        """This fit was left by an exception, as is seen when the next begins."""
         known = self.capture.updates_of(self.model)
         known.last, known.traced = optimizer_updates.updates(self.model), self.traces()
         self._leave()
@@ -261,7 +262,7 @@ class Fit:
             self.capture.journal.doubt(noted, "this batch was interrupted, it may not have run")
 
 
-def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict],
+def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[Dict[str, Any]],
               caller: nested_fits.Caller) -> Optional[Fit]:
     """Starts counting a fit.
 
@@ -276,12 +277,12 @@ def begin_fit(capture: Capture, owner: Any, model: Any, params: Optional[dict],
       The count; None where another callback of the same fit counts already.
     """
     active = capture.active_fit
-    # Keras hands one and the same dict to all callbacks of a fit.
+    # Keras hands the same dict to all callbacks of a fit.
     if active is not None and active.params is params and active.owner is not owner:
         return None
     unwind(capture, caller)
-    capture.active_fit = Fit(capture, owner, model, params, caller, capture.active_fit)
-    return capture.active_fit
+    fit = capture.active_fit = Fit(capture, owner, model, params, caller, capture.active_fit)
+    return fit
 
 
 def unwind(capture: Capture, caller: nested_fits.Caller, itself: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Which fits are running: a fit may run inside a hook of another, or be left by an exception.
 
-Either way the next one begins without the end of the one before. What tells them apart
-is whether the code that calls the hooks, Keras's CallbackList, is still at work in one.
+Either way the next fit begins before the first has ended. What tells the two cases apart is
+whether the code that calls the hooks of the first, Keras's CallbackList, is still at work.
 """
 import sys
 import weakref
@@ -12,7 +12,7 @@ class Caller:
     """Who calls the hooks of a callback in one fit; made inside such a hook.
 
     Args:
-      callback: the one whose hook is called; its own methods are passed over.
+      callback: whose hook is called; its own methods are passed over.
     """
 
     __slots__ = ("_reference",)

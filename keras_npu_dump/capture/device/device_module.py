@@ -118,7 +118,7 @@ def write_options(module: Any, options: Dict[str, Any]) -> None:
             setattr(dump_config, name, value)
         except ValueError as error:
             if option_text(value) == NPU_DEFAULTS[name]:
-                continue  # an adapter without the field does what the default says
+                continue  # an adapter without the field does what the default means
             raise ConfigError("this npu_device refuses dump_config.%s = %r: %s"
                               % (name, value, error)) from error
 
@@ -135,19 +135,19 @@ def watch_open(module: Any, before: Callable[[], None], after: Callable[[Any], N
       before: called when `open()` is called for the first time.
       after: called when it has returned, with the device id that it was given, or None.
     """
-    hooks = getattr(module.open, "_keras_npu_dump_hooks", None)
+    hooks: Optional[List[Any]] = getattr(module.open, "_keras_npu_dump_hooks", None)
     if hooks is not None:
         hooks.append((before, after))
         return
     hooks = [(before, after)]
-    # Mains say npu_device.open() or npu_device.npu_device.open().
+    # Mains call npu_device.open() or npu_device.npu_device.open().
     for holder in (module, sys.modules.get(module.__name__ + ".npu_device")):
         original = getattr(holder, "open", None)
         if callable(original):
             holder.open = _watched(module, original, hooks)  # type: ignore[union-attr]
 
 
-def _watched(module: Any, original: Any, hooks: list) -> Any:
+def _watched(module: Any, original: Any, hooks: List[Any]) -> Any:
     def open(device_id: Any = None) -> Any:  # the vendor's name
         already = bool(opened_ids(module))
         if not already:
@@ -164,7 +164,7 @@ def _watched(module: Any, original: Any, hooks: list) -> Any:
     return open
 
 
-def _growing(hooks: list) -> Iterator[Any]:
+def _growing(hooks: List[Any]) -> Iterator[Any]:
     position = 0
     while position < len(hooks):
         yield hooks[position]

@@ -32,7 +32,7 @@ def recorded_environment() -> Dict[str, str]:
 
 
 def process_start() -> float:
-    """Seconds since 1970 when this process began; an hour ago where Linux does not say."""
+    """Seconds since 1970 when this process began; an hour ago where Linux does not tell."""
     try:
         with open("/proc/self/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])
@@ -44,10 +44,10 @@ def process_start() -> float:
 
 
 def _forget_other_process() -> None:
-    """Takes out what another process of ours has set, whose child this one is.
+    """Takes out what a parent process has set that was itself started by `run`.
 
-    Where a script under `run` starts another `run`, the first one's folder is not the user's
-    word, and graphs of the second must not go there.
+    The folder of the outer `run` is not the user's word, and graphs of the inner one must
+    not go there.
     """
     process, _, path = os.environ.get(_SET_BY, "").partition(":")
     if process and process != str(os.getpid()) and os.environ.get("DUMP_GRAPH_PATH") == path:

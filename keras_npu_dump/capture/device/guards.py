@@ -82,7 +82,7 @@ def in_container(root: str = "/", environment: Optional[Sequence[str]] = None) -
     """Whether this process runs in a container (docker, podman, Kubernetes, lxc, ...).
 
     Args:
-      root: of the file system that is looked at. Defaults to this one's.
+      root: of the file system that is looked at. Defaults to this process's.
       environment: names of variables. Defaults to those of this process.
     """
     names = os.environ if environment is None else environment
@@ -106,7 +106,7 @@ def mount_of(path: str, mountinfo: str = "/proc/self/mountinfo") -> Optional[Mou
       mountinfo: a file in the form of proc(5) mountinfo. Defaults to this process's own.
 
     Returns:
-      The innermost mount; None where Linux does not say.
+      The innermost mount; None where Linux does not tell.
     """
     path = os.path.realpath(path)
     found: Optional[Mount] = None
@@ -143,7 +143,7 @@ def container_warning(path: str, contained: Optional[bool] = None,
       mount: that holds the folder. Defaults to a look.
 
     Returns:
-      The sentence; None where the folder stays, and where Linux does not say.
+      The sentence; None where the folder stays, and where Linux does not tell.
     """
     if not (in_container() if contained is None else contained):
         return None

@@ -1,6 +1,6 @@
 """Loops on the device: which data_index an execution gets when one call is many batches.
 
-The adapter (npu_concrete_graph.cpp, npu_utils.cpp) knows four kinds of functions. One
+The adapter (npu_concrete_graph.cpp, npu_utils.cpp) knows four kinds of functions. A function
 whose only work is a loop over the iterator, and which returns nothing, is sunk: the
 device runs NPU_LOOP_SIZE rounds per call and counts each of them, so that round i of
 call c is data_index c * size + i. A loop in a function that returns something (Keras
@@ -40,8 +40,15 @@ class LoopSize:
 
 
 def watch_loop_size(module: Any) -> LoopSize:
-    """Follows `npu_device.set_npu_loop_size`, which has no way to ask back."""
-    known = getattr(module, "_keras_npu_dump_loop_size", None)
+    """Follows `npu_device.set_npu_loop_size`, which has no way to ask back.
+
+    Args:
+      module: npu_device.
+
+    Returns:
+      The size, kept up to date; the same object for every caller.
+    """
+    known: Optional[LoopSize] = getattr(module, "_keras_npu_dump_loop_size", None)
     if known is not None:
         return known
     size = LoopSize()

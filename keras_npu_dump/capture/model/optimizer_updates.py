@@ -24,7 +24,7 @@ def updates(model: Any) -> Optional[int]:
     try:
         return int(counter.numpy())  # type: ignore[union-attr]
     except Exception:
-        # No optimizer, one of its own kind, or a variable spread over replicas.
+        # No optimizer, an unusual one, or a variable spread over replicas.
         return None
 
 

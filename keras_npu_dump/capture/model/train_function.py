@@ -46,7 +46,7 @@ def runs_eagerly(function: Any) -> bool:
 
 
 def steps_per_execution(model: Any) -> int:
-    """How many batches one execution takes; 1 where the model does not say."""
+    """How many batches one execution takes; 1 where the model does not tell."""
     for name in ("_steps_per_execution", "steps_per_execution"):
         value: Optional[Any] = getattr(model, name, None)
         if value is not None:
@@ -60,7 +60,7 @@ def steps_per_execution(model: Any) -> int:
 def describe(function: Any) -> Tuple[Optional[str], List[str]]:
     """Name of the executed concrete function and of its compute operators.
 
-    The last trace is the one that runs: the first call of a Keras training function
+    The last trace is what runs: the first call of a Keras training function
     traces twice, as variables are created in the first trace.
 
     Returns:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, MutableMapping, Optional, Tuple
 
 from keras_npu_dump import messages, outages, ranks, sigterm
 from keras_npu_dump.capture.device import device_module, dump_blockers, environment, loop_size
@@ -76,14 +76,14 @@ class Capture:
         self.lookout = Lookout(self)
         self.active_fit: Any = None
         self._functions: List[Tuple[Any, Any, Section]] = []
-        self._updates: Any = weakref.WeakKeyDictionary()
+        self._updates: MutableMapping[Any, Updates] = weakref.WeakKeyDictionary()
         self._watcher: Optional[first_dump.Watcher] = None
         self._lock = threading.Lock()
         self._answer: Any = None  # the last manifest, and what it is the answer to
         ending.close_after_device(module, self.close)
 
     def before_open(self) -> None:
-        """Makes again what a script has cleared since this began, and says what will fail."""
+        """Makes again what a script has cleared meanwhile, and tells the user what will fail."""
         self._make_folders()
         environment.set_graph_environment(self.config, self.dump_path)
         ranks.tell_problems(device_module.is_emulated(self.module))
@@ -160,10 +160,12 @@ class Capture:
 
     def updates_of(self, model: Any) -> Updates:
         """What the model's optimizer had counted at the end of its last fit."""
+        updates = Updates()
         try:
-            return self._updates.setdefault(model, Updates())
-        except TypeError:  # a model that takes no weak references
-            return Updates()
+            updates = self._updates.setdefault(model, updates)
+        except TypeError:
+            pass  # a model that takes no weak references
+        return updates
 
     def note_eager(self) -> None:
         """A fit runs eagerly: no training graph of it will be executed."""
@@ -254,7 +256,7 @@ class Capture:
         return collect(self.dump_path, run_id=self.record.run_id, known=known, write=write)
 
     def manifest(self) -> Any:
-        """What `collect` says now; while nothing was counted since, what it said before.
+        """What `collect` finds now; while nothing was counted since, what it found before.
 
         Files come a while after their execution, so an old answer is asked for anew.
         """

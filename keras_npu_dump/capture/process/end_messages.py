@@ -1,4 +1,4 @@
-"""What is said once of a whole run: options that came too late, iterations that never came."""
+"""What is told once of a whole run: options that came too late, iterations that never came."""
 from typing import Any, Dict, List, Optional
 
 from keras_npu_dump import messages

@@ -44,7 +44,7 @@ def close_after_device(module: Any, close: Callable[[], None]) -> None:
 
 
 def close(capture: Any) -> None:
-    """Writes the last lines of journal and record, says what is missing, and collects.
+    """Writes the last lines of journal and record, tells what is missing, and collects.
 
     The training has ended well; its end must not become a traceback.
 

@@ -1,7 +1,7 @@
 """Is what this process has put on disk still there?
 
 Scripts clear folders, people free disks, and caretakers of machines tidy up while a
-training runs. What of it is seen is said soon, and once; what this process knows itself is
+training runs. What of it is seen is told soon, and once; what this process knows itself is
 written again; and the journal keeps what was lost, so that nobody takes it for a fault of
 the device later.
 """
@@ -57,7 +57,7 @@ class Lookout:
       capture: of this process.
 
     Attributes:
-      lost: what was seen to be deleted, in words, one for each kind.
+      lost: what was seen to be deleted, in words, a text for each kind.
     """
 
     def __init__(self, capture: Any):
@@ -177,8 +177,8 @@ class Lookout:
             os.path.basename(os.path.dirname(one)))]
 
     def _tell(self, kind: str, text: str, *values: Any, then: str) -> None:
-        """Says it the first time of its kind: what was deleted, `then` what follows."""
-        known = {kind, "all", "hindered"} & set(self.lost)  # of a whole folder all is said
+        """Tells the first loss of its kind: what was deleted, `then` what follows."""
+        known = {kind, "all", "hindered"} & set(self.lost)  # of a whole folder all is told
         if not known or (kind == "all" and known == {"hindered"}):
             self.lost[kind] = text % values
             text = self.lost[kind]

@@ -6,7 +6,7 @@ from keras_npu_dump.config.dump_config import DumpConfig
 
 
 def tell(config: DumpConfig, warnings: Sequence[str]) -> None:
-    """Says where the dump goes, and what may become of it.
+    """Tells the user where the dump goes, and what may become of it.
 
     Args:
       config: what this process dumps, its folder absolute; it is not off.

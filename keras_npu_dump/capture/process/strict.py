@@ -47,7 +47,7 @@ def check_training(capture: Any) -> None:
 
 
 def tell_at_exit(capture: Any, manifest: Any) -> None:
-    """Says in a line what is missing where nothing was raised.
+    """Tells in a line what is missing where nothing was raised.
 
     Who started with `run` is told by its exit status.
 

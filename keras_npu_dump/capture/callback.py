@@ -13,7 +13,8 @@ from keras_npu_dump.capture.process.strict import check_training
 from keras_npu_dump.capture.session import manifest_of
 from keras_npu_dump.capture.this_process import of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
-from keras_npu_dump.config.options import documented, refuse_positional
+from keras_npu_dump.config.options import NO_NAME, documented
+from keras_npu_dump.errors import UnknownOptionError
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -88,7 +89,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
 
     def __init__(self, *positional: "NoReturn", config: Optional[DumpConfig] = None,
                  **options: "Unpack[DumpOptions]") -> None:
-        refuse_positional(positional)
+        if positional:
+            raise UnknownOptionError(NO_NAME % positional[:1])
         super().__init__()
         # Keras 2: without it every batch's logs are fetched from the device.
         self._supports_tf_logs = True

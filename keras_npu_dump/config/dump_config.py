@@ -6,7 +6,7 @@ from keras_npu_dump import messages
 from keras_npu_dump.config import options
 from keras_npu_dump.config.flag_values import read_flags
 from keras_npu_dump.config.steps import StepSet
-from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.errors import ConfigError, UnknownOptionError
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -54,7 +54,8 @@ class DumpConfig:
 
     def __init__(self, *positional: "NoReturn", explicit: Optional[Iterable[str]] = None,
                  **given: "Unpack[DumpOptions]") -> None:
-        options.refuse_positional(positional)
+        if positional:
+            raise UnknownOptionError(options.NO_NAME % positional[:1])
         options.check_names(given)
         values: Dict[str, Any] = {
             option.name: option.check(given.get(option.name, option.default))

@@ -48,6 +48,10 @@ DUMP_DATA = ("tensor", "stats")
 DUMP_DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
 
 
+# For UnknownOptionError, where somebody writes NpuDumpCallback("output").
+NO_NAME = "expected options by their names, such as dump_path=%r. Received: a value without a name."
+
+
 class Flag(NamedTuple):
     """A command line flag, as the public mains for Ascend have them, or in their style.
 
@@ -186,20 +190,6 @@ def check_names(names: Iterable[str]) -> None:
                 "expected dump options (%s). Received: %s%s" % (
                     ", ".join(BY_NAME), name,
                     ", did you mean %s?" % near[0] if near else "."))
-
-
-def refuse_positional(values: Tuple[Any, ...]) -> None:
-    """Refuses values without a name, as in `NpuDumpCallback("output")`.
-
-    Args:
-      values: the positional arguments of a caller who takes none.
-
-    Raises:
-      UnknownOptionError: there are some.
-    """
-    if values:
-        raise UnknownOptionError("expected options by their names, such as dump_path=%r. Received:"
-                                 " a value without a name." % (values[0],))
 
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])

@@ -54,6 +54,8 @@ def held(faces=(WHO,), opened_options=None, said_path="d", **options):
     ({}, dict(DUMPS, opened=True), ATTACH, {"dump_path": "/d", "dump_step": "0"}),
     ({}, dict(DUMPS, opened=True, dump_step=None, dump_mode="output"), ATTACH,
      {"dump_step": "all", "dump_mode": "output"}),
+    ({}, dict(DUMPS, opened=True, dump_mode=None, dump_data=None), ATTACH,
+     {"dump_mode": "output", "dump_data": "tensor"}),
     ({"dump_path": "/d", "dump_step": 0}, dict(DUMPS, opened=True), ATTACH, {"dump_path": "/d"}),
     ({}, dict(DUMPS, opened=True, dump_path="d"), ATTACH, {"dump_path": "/cwd/d"}),
     ({"ranks": 0}, {"environment": RANK_1_OF_2, "opened": True}, ATTACH,
@@ -63,7 +65,11 @@ def held(faces=(WHO,), opened_options=None, said_path="d", **options):
     ({}, {"held": held()}, JOIN, {"dump_path": "/cwd/d"}),
     ({"dump_path": "d"}, {"held": held(), "cwd": "/elsewhere"}, JOIN, {"dump_path": "/cwd/d"}),
     ({"dump_step": 5}, {"held": held(dump_step=5), "opened": True}, JOIN, {"dump_step": "5"}),
-    ({"ranks": 9}, {"held": held(), "opened": True}, JOIN, {"dump_path": "/cwd/d"}),
+    ({"ranks": 9}, {"held": held(), "environment": RANK_1_OF_2}, JOIN, {"dump_path": "/cwd/d"}),
+    # Where a request names no folder it is not asked what a relative one would be relative to.
+    ({}, {"held": held(), "cwd": ""}, JOIN, {"dump_path": "/cwd/d"}),
+    ({}, dict(DUMPS, opened=True, cwd=""), ATTACH, {"dump_path": "/d"}),
+    ({}, {"dump_path": "/theirs", "cwd": ""}, CONFIGURE, {"dump_path": "/theirs"}),
 ])
 def test_what_is_dumped(asked, around, action, dumped):
     found = resolve(DumpConfig(**asked), WHO, situation(**around))

@@ -18,8 +18,8 @@ Options = Mapping[str, Optional[str]]
 
 # enable_dump and enable_dump_debug exclude each other: a choice of either is a choice of both.
 _SWITCHES = frozenset(("enable_dump", "enable_dump_debug"))
-# The options that a script may set itself in global_options().dump_config.
-_ADOPTED = ("dump_path", "dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
+# The options that a script may set itself in global_options().dump_config; and dump_path.
+_ADOPTED = ("dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
 
 
 def refuse_late(explicit: FrozenSet[str], wanted: Options, held: Options, who: str) -> None:
@@ -87,7 +87,7 @@ def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: 
       current_path: its dump_path, absolute.
 
     Returns:
-      Options by name, as DumpConfig takes them.
+      Options by name, as DumpConfig takes them; without dump_path.
 
     Raises:
       ConfigError: where both have chosen, and differ; where the script sets both switches.

@@ -93,19 +93,18 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
 
     Raises:
       ConfigError: the script itself, or an earlier request, asks for another dump; the
-        ranks are none of this job's; or the folder is relative to nothing.
+        ranks are none of this job's; or the folder is relative, and the working directory
+        was deleted.
       DeviceOpenedError: the device was opened with other options, or, with `strict`,
         without dump.
     """
-    wanted = _texts(config.npu_options, situation.cwd)
+    said_path = _said_path(config, situation)
+    wanted = _texts(dict(config.npu_options, dump_path=said_path), situation.cwd)
     held, cluster = situation.held, situation.cluster
     if held is None and not situation.opened:
         ranks.refuse_nonsense(cluster)
     chosen, remarks = ranks.is_chosen(config.ranks if held is None else None, cluster)
     if held is not None:
-        if config.dump_path == held.said_path or "dump_path" not in config.explicit:
-            # Scripts change the folder between two requests; the same words mean the same.
-            wanted["dump_path"] = held.asked.dump_path
         contradictions.refuse_second(config.explicit, wanted, _of_held(held, situation.cwd), who,
                                      held.faces, situation.opened)
         return ResolvedDump(JOIN, held.asked, held.asked, held.said_path)
@@ -116,7 +115,6 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
     device = _with_absolute_path(situation.options, situation.cwd)
     if action == ATTACH:
         contradictions.refuse_late(config.explicit, wanted, device, who)
-        said_path = device["dump_path"] or config.dump_path
         here = dict(asked, **_fields_of(device))
         if chosen and not here["enable_dump"] and not here["enable_dump_debug"]:
             action, remarks = NOTHING, (*remarks, _OPENED_WITHOUT_DUMP % who)
@@ -125,9 +123,6 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
     else:
         adopted = contradictions.set_by_script(config.explicit, wanted, who, situation.options,
                                                device["dump_path"])
-        said_path = adopted.get("dump_path", config.dump_path)
-        if "dump_path" in adopted:
-            adopted["dump_path"] = device["dump_path"]
         asked.update(adopted)
         here = dict(asked)
         if not chosen:
@@ -153,6 +148,16 @@ def absolute(path: str, cwd: str) -> str:
         raise ConfigError("dump_path: expected an absolute path, as the working directory was"
                           " deleted. Received: %r." % (path,))
     return os.path.normpath(os.path.join(cwd, path))
+
+
+def _said_path(config: DumpConfig, situation: Situation) -> str:
+    """The folder in the words of who names it: the request, or else who came before it."""
+    held = situation.held
+    explicit = "dump_path" in config.explicit
+    if held is not None and (not explicit or config.dump_path == held.said_path):
+        # Scripts change the folder between two requests; the same words mean the same.
+        return held.asked.dump_path
+    return config.dump_path if explicit else situation.options["dump_path"] or config.dump_path
 
 
 def _of_held(held: Held, cwd: str) -> Options:

@@ -93,36 +93,23 @@ class Fit:
             # What ran since the last fit is counted by the fit around this one.
             known.last, known.traced = self.updates, self.traced
             return
-        section, reason, extra = self.section, None, 0
-        if known.last is None:
-            # A checkpoint sets the optimizer's count too, but does not trace.
-            if self.traced and self.updates and optimizer_updates.shares_function(self.model):
-                extra, reason = self.updates, optimizer_updates.BEFORE % self.updates
-        elif self.updates is not None and self.updates > known.last:
-            extra = self.updates - known.last
-            if optimizer_updates.shares_function(self.model):
-                same = self.traced == known.traced
-                reason = (optimizer_updates.BETWEEN if same
-                          else optimizer_updates.ELSEWHERE) % extra
-                extra = extra if same else 0
-        if reason is not None:
-            section.doubt(reason)
-            self._set_index(section.index + -(-extra // self.inner))
+        unseen = optimizer_updates.unseen_before(self.model, self.updates, self.traced, known)
+        if unseen is not None:
+            self._count_unseen(unseen)
 
     def _count_unseen_within(self) -> None:
         """Executions inside this fit, by other callbacks or another thread."""
         known = self.capture.updates_of(self.model)
-        after = optimizer_updates.updates(self.model)
-        known.last, known.traced = after, self.traces()
-        if after is None or self.updates is None or not optimizer_updates.shares_function(
-                self.model):
-            return
-        extra = after - self.updates - self.begun * self.inner
-        if extra > 0:
-            reason = optimizer_updates.BETWEEN % extra
-            self.section.doubt(reason)
-            self._set_index(self.section.index + -(-extra // self.inner))
-            self.capture.journal.doubt(self.written, reason)
+        known.last, known.traced = optimizer_updates.updates(self.model), self.traces()
+        unseen = optimizer_updates.unseen_within(
+            self.model, self.updates, known.last, self.begun * self.inner)
+        if unseen is not None:
+            self._count_unseen(unseen)
+            self.capture.journal.doubt(self.written, unseen.reason)
+
+    def _count_unseen(self, unseen: optimizer_updates.Unseen) -> None:
+        self.section.doubt(unseen.reason)
+        self._set_index(self.section.index + -(-unseen.updates // self.inner))
 
     def _set_index(self, index: int) -> None:
         self.section.index = index

@@ -7,7 +7,7 @@ it is found through `sys.modules` or import, and both keep the same names
 import contextlib
 import importlib
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from keras_npu_dump.errors import ConfigError, DeviceNotFoundError
 
@@ -141,10 +141,11 @@ def watch_open(module: Any, before: Callable[[], None], after: Callable[[Any], N
         return
     hooks = [(before, after)]
     # Mains call npu_device.open() or npu_device.npu_device.open().
-    for holder in (module, sys.modules.get(module.__name__ + ".npu_device")):
+    holders: Tuple[Any, ...] = (module, sys.modules.get(module.__name__ + ".npu_device"))
+    for holder in holders:
         original = getattr(holder, "open", None)
         if callable(original):
-            holder.open = _watched(module, original, hooks)  # type: ignore[union-attr]
+            holder.open = _watched(module, original, hooks)
 
 
 def _watched(module: Any, original: Any, hooks: List[Any]) -> Any:

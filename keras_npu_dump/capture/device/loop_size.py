@@ -9,7 +9,7 @@ loop each call counts once too. Which one it is cannot always be seen from outsi
 """
 import os
 import sys
-from typing import Any, Mapping, NamedTuple, Optional
+from typing import Any, Mapping, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages
 
@@ -52,10 +52,11 @@ def watch_loop_size(module: Any) -> LoopSize:
     if known is not None:
         return known
     size = LoopSize()
-    for holder in (module, sys.modules.get(module.__name__ + ".npu_device")):
+    holders: Tuple[Any, ...] = (module, sys.modules.get(module.__name__ + ".npu_device"))
+    for holder in holders:
         original = getattr(holder, "set_npu_loop_size", None)
         if callable(original):
-            holder.set_npu_loop_size = _following(original, size)  # type: ignore[union-attr]
+            holder.set_npu_loop_size = _following(original, size)
     module._keras_npu_dump_loop_size = size
     return size
 

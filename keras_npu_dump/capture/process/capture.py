@@ -70,6 +70,7 @@ class Capture:
         self.strict_told = False
         self.faces: List[str] = []
         self.failure: Optional[DumpError] = None
+        self._failure_raised = False
         self.opened_options: Optional[Dict[str, Optional[str]]] = None
         self.forked: Optional[Capture] = None
         self.loop_size = loop_size.watch_loop_size(module)
@@ -226,7 +227,7 @@ class Capture:
         fit = self.active_fit
         if fit is not None:
             fit.section.next_wanted = -1
-        return not getattr(error, "raised", False)
+        return not self._failure_raised
 
     def raise_failure(self) -> None:
         """Raises what the watcher found, once.
@@ -235,8 +236,8 @@ class Capture:
           DumpError: the first dump has not come, or fills the disk.
         """
         error = self.failure
-        if error is not None and not getattr(error, "raised", False):
-            error.raised = True  # type: ignore[attr-defined]
+        if error is not None and not self._failure_raised:
+            self._failure_raised = True
             raise error
 
     @property

@@ -22,6 +22,7 @@ from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.records.journal import Journal, Section
+from keras_npu_dump.records.manifest import Manifest
 
 # Seconds for which `Capture.manifest` gives the same answer to the same count.
 _FRESH = 30.0
@@ -65,7 +66,7 @@ class Capture:
                       else time.time())
         self.closed = False
         self.ending: Optional[Tuple[str, Optional[str]]] = None
-        self.final: Any = None
+        self.final: Optional[Manifest] = None
         self.strict = self.config.strict
         self.strict_told = False
         self.faces: List[str] = []
@@ -80,7 +81,8 @@ class Capture:
         self._updates: MutableMapping[Any, Updates] = weakref.WeakKeyDictionary()
         self._watcher: Optional[first_dump.Watcher] = None
         self._lock = threading.Lock()
-        self._answer: Any = None  # the last manifest, and what it is the answer to
+        # The last manifest, what it is the answer to, and until when.
+        self._answer: Optional[Tuple[Any, float, Manifest]] = None
         ending.close_after_device(module, self.close)
 
     def before_open(self) -> None:
@@ -245,18 +247,25 @@ class Capture:
         """Whether `keras-npu-dump run` has asked for it."""
         return RUN in self.faces
 
-    def collect(self, settled: Optional[bool] = None, write: bool = True) -> Any:
+    def collect(self, settled: Optional[bool] = None, write: bool = True) -> Manifest:
         """Pairs what this process left on disk; writes its manifest.
 
         Args:
           settled: nothing more is on its way from the device. Defaults to whether this is
             closed, which comes after the device.
+          write: whether manifest.json is written. Defaults to True.
+
+        Returns:
+          Pairs and problems of this process.
+
+        Raises:
+          DumpError: the dump folder cannot be read.
         """
         known = {"record": self.record.fields, "journal": self.journal.unwritten,
                  "closed": self.closed if settled is None else settled}
         return collect(self.dump_path, run_id=self.record.run_id, known=known, write=write)
 
-    def manifest(self) -> Any:
+    def manifest(self) -> Manifest:
         """What `collect` finds now; while nothing was counted since, what it found before.
 
         Files come a while after their execution, so an old answer is asked for anew.

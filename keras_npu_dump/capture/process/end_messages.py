@@ -1,7 +1,10 @@
 """What is told once of a whole run: options that came too late, iterations that never came."""
-from typing import Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 from keras_npu_dump import messages
+
+if TYPE_CHECKING:
+    from keras_npu_dump.capture.process.capture import Capture
 
 
 def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
@@ -19,7 +22,7 @@ def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[
             "; ".join("%s = %r has" % (name, now[name]) for name in late))
 
 
-def of_the_end(capture: Any) -> List[str]:
+def of_the_end(capture: "Capture") -> List[str]:
     """What did not come as it was asked for, a line each.
 
     Args:
@@ -30,7 +33,7 @@ def of_the_end(capture: Any) -> List[str]:
     return told + _not_asked(capture)
 
 
-def _not_asked(capture: Any) -> List[str]:
+def _not_asked(capture: "Capture") -> List[str]:
     failed = capture.ending is not None and capture.ending[1] is not None
     if capture.opened_options is None:
         return ["npu_device%s: nothing was dumped."
@@ -61,7 +64,7 @@ def _nobody_counted(faces: List[str]) -> str:
             " around each call tie them.")
 
 
-def unreached(capture: Any) -> List[str]:
+def unreached(capture: "Capture") -> List[str]:
     """The steps that were asked for and never executed, a line each.
 
     Args:

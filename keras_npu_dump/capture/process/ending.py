@@ -1,11 +1,14 @@
 """The end of a process: why it ends, in the words of its record, and what is done then."""
 import atexit
 import sys
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from keras_npu_dump import messages, outages
 from keras_npu_dump.capture.process import descriptors, end_messages, strict
 from keras_npu_dump.errors import DumpError
+
+if TYPE_CHECKING:
+    from keras_npu_dump.capture.process.capture import Capture
 
 
 def cause_of(error: Any) -> str:
@@ -43,7 +46,7 @@ def close_after_device(module: Any, close: Callable[[], None]) -> None:
         atexit.register(device_close)
 
 
-def close(capture: Any) -> None:
+def close(capture: "Capture") -> None:
     """Writes the last lines of journal and record, tells what is missing, and collects.
 
     The training has ended well; its end must not become a traceback.
@@ -72,7 +75,7 @@ def close(capture: Any) -> None:
             capture, capture.final or capture.collect(write=False)))
 
 
-def _collect_last(capture: Any) -> None:
+def _collect_last(capture: "Capture") -> None:
     capture.final = capture.collect()
 
 

@@ -10,13 +10,16 @@ import os
 import re
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Set
 
 from keras_npu_dump import messages, outages
 from keras_npu_dump.capture.device import environment
 from keras_npu_dump.capture.device.dump_folder import relative_to
 from keras_npu_dump.formats import names
 from keras_npu_dump.formats.tree import numeric_key
+
+if TYPE_CHECKING:
+    from keras_npu_dump.capture.process.capture import Capture
 
 # A look at folders takes at most this part of the time that passes.
 _SHARE = 0.02
@@ -60,7 +63,7 @@ class Lookout:
       lost: what was seen to be deleted, in words, a text for each kind.
     """
 
-    def __init__(self, capture: Any):
+    def __init__(self, capture: "Capture"):
         self._capture = capture
         self._lock = threading.RLock()
         self._next = 0.0

@@ -9,11 +9,16 @@ process ends, after the device was closed.
 import os
 import sys
 import time
-from typing import Any, List, Tuple
+from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.capture.device import device_module
 from keras_npu_dump.errors import DumpError, IncompleteDumpError
+
+if TYPE_CHECKING:
+    from keras_npu_dump.capture.process.capture import Capture
+    from keras_npu_dump.records.manifest import Manifest
+    from keras_npu_dump.records.problems import Problem
 
 # Seconds without any growth after which what is not there will not come, and seconds after
 # which a dump that still grows is left to the end of the process.
@@ -23,7 +28,7 @@ _PAUSE = 1.0
 _OF_THE_END = ("step-not-reached",)
 
 
-def check_training(capture: Any) -> None:
+def check_training(capture: "Capture") -> None:
     """What a training that has ended well was to leave is there.
 
     Under `keras-npu-dump run` nothing is raised: the exit status tells it.
@@ -46,7 +51,7 @@ def check_training(capture: Any) -> None:
         raise IncompleteDumpError(_text(problems), problems)
 
 
-def tell_at_exit(capture: Any, manifest: Any) -> None:
+def tell_at_exit(capture: "Capture", manifest: Optional["Manifest"]) -> None:
     """Tells in a line what is missing where nothing was raised.
 
     Who started with `run` is told by its exit status.
@@ -62,18 +67,18 @@ def tell_at_exit(capture: Any, manifest: Any) -> None:
         messages.error("%s", _text(problems))
 
 
-def errors_of(manifest: Any) -> List[Any]:
+def errors_of(manifest: Optional["Manifest"]) -> List["Problem"]:
     """The problems of severity error; none where nothing was collected."""
     return [] if manifest is None else manifest.errors
 
 
-def _text(problems: List[Any]) -> str:
+def _text(problems: List["Problem"]) -> str:
     more = "" if len(problems) == 1 else " (and %d more problems)" % (len(problems) - 1)
     return "data_dump_strict: not all that was asked for was dumped: %s [%s]%s" % (
         problems[0].message, problems[0].code, more)
 
 
-def _settled_errors(capture: Any) -> List[Any]:
+def _settled_errors(capture: "Capture") -> List["Problem"]:
     """The errors that stay when the dump has stopped growing; none while it grows."""
     emulated = device_module.is_emulated(capture.module)
     started = quiet_since = time.monotonic()
@@ -93,7 +98,7 @@ def _settled_errors(capture: Any) -> List[Any]:
         time.sleep(_PAUSE)
 
 
-def lost(capture: Any) -> List[Any]:
+def lost(capture: "Capture") -> List["Problem"]:
     """What of the executions that ran is not there, or not whole, as things are now."""
     try:
         manifest = capture.collect(settled=True, write=False)
@@ -104,7 +109,7 @@ def lost(capture: Any) -> List[Any]:
             and (one.code != "not-dumped" or _has_run(capture))]
 
 
-def _has_run(capture: Any) -> bool:
+def _has_run(capture: "Capture") -> bool:
     """Whether an execution that was asked for ran, by this process's own count."""
     return any(capture.journal.next_wanted(0) < section.index
                for section in capture.journal.sections)

@@ -156,3 +156,11 @@ def test_a_unit_without_a_graph_takes_its_place_in_the_order(tmp_path):
     making.steps(tmp_path, nets.predict("lost", [3, 3], 2), (0, 5), "somewhere_else", 5)
     journal(tmp_path, (None, [NOWHERE], (0, 5)), (None, [NOWHERE], (0, 5)))
     assert sections(tmp_path) == {other: 1}
+
+
+def test_a_graph_without_the_operators_is_no_rival(tmp_path):
+    """It was loaded first, and its folders are as the journal counted, too."""
+    one = graph(tmp_path, 11, (0, 5), 9, first=True)
+    other = graph(tmp_path, 22, (0, 5), 5)
+    journal(tmp_path, (None, [ONLY_FIRST], (0, 5)), (None, [NOWHERE], (0, 5)))
+    assert sections(tmp_path) == {one: 0, other: 1}

@@ -5,6 +5,7 @@ from typing import Any
 
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.files import streams
+from keras_npu_dump.files.quoting import terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def collect(options: argparse.Namespace) -> int:
     from keras_npu_dump.collector.collect import collect as pair
-    from keras_npu_dump.report.manifest_table import print_manifest
+    from keras_npu_dump.report.manifest_print import print_manifest
     from keras_npu_dump.report.progress_line import ProgressLine
     with ProgressLine() as progress:
         manifest = pair(
@@ -36,7 +37,7 @@ def collect(options: argparse.Namespace) -> int:
     if manifest.path is None and not manifest.empty and _is_whole(options.path, manifest):
         # A part of a dump is answered, and written only where --output says.
         streams.say("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
-            PROGRAM, os.path.join(manifest.dump_path, "manifest.json")))
+            PROGRAM, terminal(os.path.join(manifest.dump_path, "manifest.json"))))
     if options.json:
         print_json(manifest.to_json())
     else:
@@ -48,4 +49,5 @@ def collect(options: argparse.Namespace) -> int:
 
 def _is_whole(path: str, manifest: Any) -> bool:
     """Whether the path is the dump folder or above it."""
-    return (manifest.dump_path + os.sep).startswith(os.path.join(os.path.abspath(path), ""))
+    dump_path: str = manifest.dump_path
+    return (dump_path + os.sep).startswith(os.path.join(os.path.abspath(path), ""))

@@ -5,7 +5,8 @@ import sys
 from typing import Any, NoReturn
 
 from keras_npu_dump.files import streams
-from keras_npu_dump.report.tables import put
+from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.report.printing import put
 
 PROGRAM = "keras-npu-dump"
 # More than this many entries in one list are one line each.
@@ -21,7 +22,7 @@ class Parser(argparse.ArgumentParser):
             put(message, file)
 
     def error(self, message: str) -> NoReturn:
-        streams.say("%s%s: error: %s" % (self.format_usage(), self.prog, message))
+        streams.say("%s%s: error: %s" % (self.format_usage(), self.prog, terminal(message)))
         sys.exit(2)
 
 
@@ -31,7 +32,8 @@ def print_json(document: Any, file: Any = None) -> None:
     json's indentation is pure Python and writes in tiny pieces: the statistics of a
     folder would take longer to print than to compute.
     """
-    put(_text(document, "") + "\n", file)
+    # json leaves DEL as it is, and `put` would show it as something that is no JSON.
+    put(_text(document, "").replace("\x7f", "\\u007f") + "\n", file)
 
 
 def _text(value: Any, indent: str) -> str:

@@ -16,7 +16,7 @@ def doctor(options: argparse.Namespace) -> int:
     from keras_npu_dump.config.dump_config import DumpConfig
     from keras_npu_dump.doctor.diagnosis import examine
     from keras_npu_dump.report.doctor_text import doctor_text
-    from keras_npu_dump.report.tables import print_text
+    from keras_npu_dump.report.printing import print_text
     config = (DumpConfig.from_flags(options) if options.over_dump
               else DumpConfig.from_flags(options, enable_dump=True))
     diagnosis = examine(config, options.emulate)

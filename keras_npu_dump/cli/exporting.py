@@ -2,7 +2,7 @@
 import argparse
 import dataclasses
 import os
-from typing import Any
+from typing import Any, Dict, Tuple
 
 from keras_npu_dump.cli.common import print_json
 from keras_npu_dump.errors import FormatError, InputError
@@ -57,7 +57,7 @@ def _origin_formats(path: str) -> Any:
     from keras_npu_dump.export.tensor_files import origin_formats_of
     from keras_npu_dump.formats.graph.graph_reader import read_graphs
     inside = os.path.abspath(path) + os.sep
-    origins: dict = {}
+    origins: Dict[Tuple[str, str, int], str] = {}
     for pair in manifest.pairs:
         if any((manifest.absolute(one.path) + os.sep).startswith(inside)
                or inside.startswith(manifest.absolute(one.path) + os.sep) for one in pair.steps):
@@ -84,7 +84,8 @@ def _manifest_above(folder: str) -> Any:
 
 
 def _print_export(result: Any, target: str) -> None:
-    from keras_npu_dump.report.tables import print_text
+    from keras_npu_dump.files.quoting import terminal
+    from keras_npu_dump.report.printing import print_text
     from keras_npu_dump.sizes import human_bytes, plural
     lines = ["%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
                                         target)]
@@ -103,4 +104,4 @@ def _print_export(result: Any, target: str) -> None:
         lines += ["  " + ": ".join(map(str, item)) for item in items[:MAX_LINES]]
         if len(items) > MAX_LINES:
             lines.append("  ... and %d more" % (len(items) - MAX_LINES))
-    print_text("\n".join(lines))
+    print_text("\n".join(map(terminal, lines)))

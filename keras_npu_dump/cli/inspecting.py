@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def inspect(options: argparse.Namespace) -> int:
     """Describes one file, the files of one folder, or the operators of a run."""
-    from keras_npu_dump.report.tables import print_text
+    from keras_npu_dump.report.printing import print_text
     try:
         description, text = _described(options)
     except OSError as error:
@@ -37,7 +37,7 @@ def inspect(options: argparse.Namespace) -> int:
     if options.json:
         print_json(description)
     else:
-        print_text(text(description).rstrip("\n"))
+        print_text(text(description))
     return 0
 
 

@@ -110,7 +110,7 @@ class _Lossy(io.RawIOBase):
         raw = cls()
         unbuffered = isinstance(getattr(like, "buffer", None), io.RawIOBase)  # python -u
         return io.TextIOWrapper(
-            raw if unbuffered else io.BufferedWriter(raw),  # type: ignore[arg-type]
+            raw if unbuffered else io.BufferedWriter(raw),
             encoding=like.encoding, errors=like.errors, newline="\n",
             line_buffering=like.line_buffering, write_through=unbuffered)
 

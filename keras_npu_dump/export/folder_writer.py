@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class FolderWriter:
                                  | os.O_CLOEXEC)
         self.target_fd: Optional[int] = None
         self.there: Dict[str, int] = {}
-        self.mapped: set = set()
+        self.mapped: Set[str] = set()
 
     def close(self) -> None:
         os.close(self.source_fd)

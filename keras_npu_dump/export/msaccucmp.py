@@ -149,6 +149,7 @@ def _manifest(source: Union[Manifest, str]) -> Manifest:
 # (path, name in the leaf, long name where the name is digits)
 Files = List[Tuple[str, str, str]]
 Plan = List[Tuple[Leaf, Pair, Files]]
+_Key = Tuple[Optional[int], int]  # data_index, and which load of the model, from 0
 
 
 def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Plan:
@@ -156,8 +157,8 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
     plan: Plan = []
     folders: Set[str] = set()
     for pair in pairs:
-        executions: Dict[Tuple, List[Step]] = {}
-        loads: Dict[Tuple, int] = {}
+        executions: Dict[_Key, List[Step]] = {}
+        loads: Dict[Tuple[Optional[str], Optional[int]], int] = {}
         for step in sorted(pair.steps, key=lambda one: one.model_id or 0):
             # The n-th load of a model name is one set of executions.
             key = (step.model_name, step.data_index)
@@ -173,7 +174,7 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
     return plan
 
 
-def _by_index(item: Tuple) -> Tuple:
+def _by_index(item: Tuple[_Key, List[Step]]) -> _Key:
     (data_index, load), _ = item
     return (-1 if data_index is None else data_index, load)
 
@@ -183,7 +184,7 @@ def _plain(value: Any) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", str(value))[:_MAX_PART]
 
 
-def _base(pair: Pair, folders: set) -> str:
+def _base(pair: Pair, folders: Set[str]) -> str:
     who = ("rank%s" % _plain(pair.rank) if pair.rank is not None
            else "device%s" % _plain(pair.device))
     name = _plain(sanitise(pair.model_names[0] if pair.model_names

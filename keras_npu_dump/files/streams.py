@@ -13,10 +13,16 @@ import signal
 import sys
 from typing import Any, Iterator, Optional
 
+from keras_npu_dump.files.quoting import terminal_lines
+
 
 def say(text: str) -> None:
-    """Writes lines to stderr, as it is by now; where that is not possible they are lost."""
-    tell(getattr(sys, "stderr", None), text + "\n")
+    """Writes lines to stderr, as it is by now; where that is not possible they are lost.
+
+    Args:
+      text: without its last line end. What a terminal would obey is shown by its code.
+    """
+    tell(getattr(sys, "stderr", None), terminal_lines(text) + "\n")
 
 
 def tell(stream: Any, text: str) -> bool:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import os
 import tempfile
@@ -12,6 +11,7 @@ from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.read_limited import MAX_MANIFEST, read_json
 from keras_npu_dump.files.regular import check_writable
+from keras_npu_dump.records.manifest_text import manifest_text
 from keras_npu_dump.records.problems import ERROR, Problem
 from keras_npu_dump.sizes import plural
 
@@ -105,9 +105,7 @@ class Manifest:
 
     def __str__(self) -> str:
         """The table that `keras-npu-dump collect` prints."""
-        # report stands above collect: resolved when it is asked for, as the public names are.
-        table = importlib.import_module("keras_npu_dump.report.manifest_table")
-        return table.manifest_text(self)
+        return manifest_text(self)
 
     def __repr__(self) -> str:
         return "<Manifest of %s: %s, %s, %s of severity error>" % (

@@ -1,8 +1,9 @@
-"""The descriptions of `inspect_file.py` as text to be read."""
+"""The descriptions of analysis/inspect/file.py and graph.py as text to be read."""
 from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from keras_npu_dump.files.quoting import terminal
 from keras_npu_dump.sizes import plural
 
 MAX_TYPES = 8
@@ -15,7 +16,7 @@ def as_text(description: Dict[str, Any]) -> str:
     if "full_name" in description:
         lines.append("  name       %s" % description["full_name"])
     lines.extend(_TEXTS[kind](description))
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(terminal, lines))
 
 
 def _dump_lines(description: Dict[str, Any]) -> List[str]:

@@ -59,7 +59,7 @@ def serve():
     import keras_npu_dump.collector.collect  # noqa: F401
     import keras_npu_dump.doctor.diagnosis  # noqa: F401
     import keras_npu_dump.export.msaccucmp  # noqa: F401
-    import keras_npu_dump.report.manifest_table  # noqa: F401
+    import keras_npu_dump.report.manifest_print  # noqa: F401
     import keras_npu_dump.report.triage_text  # noqa: F401
     from keras_npu_dump.cli import main
     for line in sys.stdin:

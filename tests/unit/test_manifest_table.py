@@ -1,7 +1,7 @@
 """The table after a training: what a person must see is not buried."""
 from keras_npu_dump.records.manifest import Manifest, Pair, Step
+from keras_npu_dump.records.manifest_text import MAX_INIT, manifest_text
 from keras_npu_dump.records.problems import Problem
-from keras_npu_dump.report.manifest_table import MAX_INIT, manifest_text
 
 
 def pair(name, role, number):

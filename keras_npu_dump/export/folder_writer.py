@@ -4,16 +4,16 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, Iterator, List, Optional, Set
 
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
-from keras_npu_dump.files.private_folders import make_private
+from keras_npu_dump.export.target_folder import TargetFolder
 from keras_npu_dump.files.quoting import UnwritableError, mapping_line
 from keras_npu_dump.files.read_limited import read_lines
-from keras_npu_dump.files.regular import create
+from keras_npu_dump.files.regular import kind_of
 from keras_npu_dump.formats import mapping, tree
 from keras_npu_dump.formats.tensor import decode, dump_file, ffts, layouts, opdebug
 
@@ -24,28 +24,76 @@ _MAX_NAME = 255  # bytes; the vendor's converter renames from here on
 
 
 class FolderWriter:
-    """Exports the files of one folder."""
+    """Exports the files of one folder. `close` writes their mapping.csv."""
 
-    def __init__(self, folder: str, output: str, form: Form,
+    def __init__(self, folder: str, target: str, relative: str, form: Form,
                  origin_formats: OriginFormats, result: ExportResult):
+        """Opens the folder; the one below the target is made with the first file.
+
+        Args:
+          folder: with dump files.
+          target, relative: the target of the export, and the path of this folder below it.
+          form: how a tensor becomes a file.
+          origin_formats: layouts from the graph.
+          result: is counted up.
+
+        Raises:
+          OSError: `folder` cannot be opened.
+        """
         self.folder = folder
-        self.output = output
+        self.target = target
+        self.relative = relative
         self.form = form
         self.origins = origin_formats
         self.result = result
         self.source_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY
                                  | os.O_CLOEXEC)
-        self.target_fd: Optional[int] = None
+        self._opened: Optional[TargetFolder] = None
+        self._blocked = False  # something else stands where the folder should be
         self.there: Dict[str, int] = {}
         self.mapped: Set[str] = set()
+        self._old_lines: Optional[List[bytes]] = []  # None: not to be replaced
+        self._new_lines: List[bytes] = []
 
     def close(self) -> None:
-        os.close(self.source_fd)
-        if self.target_fd is not None:
-            os.close(self.target_fd)
+        """Writes mapping.csv if names were added to it, and closes both folders.
+
+        Raises:
+          OSError: it cannot be written.
+        """
+        try:
+            if self._new_lines and self._old_lines is not None:
+                with self._open().new_file(mapping.MAPPING) as fd:
+                    old = b"".join(self._old_lines)
+                    if old and not old.endswith(b"\n"):
+                        old += b"\n"
+                    _write_all(fd, [old + b"".join(self._new_lines)])
+        except FormatError as error:
+            self._output_problem(mapping.MAPPING, error.reason)
+        finally:
+            os.close(self.source_fd)
+            if self._opened is not None:
+                self._opened.close()
 
     def add(self, file: tree.DumpFile) -> None:
-        """Exports one dump file; other files are only counted."""
+        """Exports one dump file; other files are only counted.
+
+        Args:
+          file: of the folder. What of it cannot be read becomes a problem.
+
+        Raises:
+          OSError: the target takes no more.
+        """
+        if self._blocked:
+            return
+        try:
+            self._add(file)
+        except FormatError as error:
+            self._failed(file, error)
+        except MemoryError:
+            self._problem(file, "not enough memory to convert it")
+
+    def _add(self, file: tree.DumpFile) -> None:
         if file.kind not in ("dump", "overflow"):
             self.result.passed += 1
             if file.kind == "digits":
@@ -58,9 +106,8 @@ class FolderWriter:
             else:
                 header, arrays = dump_file.read_file(file.name,
                                                   dir_fd=self.source_fd)
-        except (FormatError, OSError) as error:
-            self._problem(file, getattr(error, "reason", None) or str(error))
-            return
+        except OSError as error:
+            raise _unreadable(self._path(file), error) from None
         self.result.files += 1
         if file.full_name != file.name:
             self._map(file.name, file.full_name)
@@ -72,7 +119,9 @@ class FolderWriter:
                     self._tensor(file, header, entry, values, info,
                                  thread or 0)
                 except FormatError as error:
-                    self._problem(file, error.reason)
+                    self._failed(file, error)
+                    if self._blocked:
+                        return
 
     def _tensor(self, file: tree.DumpFile, header: Any, entry: Any,
                 values: Optional[np.ndarray], info: Any,
@@ -120,8 +169,17 @@ class FolderWriter:
                     self.form.head(values.dtype, values.shape), values)
 
     def _read(self, file: tree.DumpFile, entry: Any) -> np.ndarray:
-        return dump_file.read_array(file.name, entry, mmap=True,
-                                 dir_fd=self.source_fd)
+        try:
+            return dump_file.read_array(file.name, entry, mmap=True,
+                                        dir_fd=self.source_fd)
+        except OSError as error:
+            raise _unreadable(self._path(file), error) from None
+
+    def _blocks(self, file: tree.DumpFile, entry: Any) -> Iterator[np.ndarray]:
+        try:
+            yield from dump_file.iter_blocks(self._path(file), entry, _BLOCK)
+        except OSError as error:
+            raise _unreadable(self._path(file), error) from None
 
     def _overflow(self, file: tree.DumpFile, entry: Any,
                   values: Optional[np.ndarray]) -> bool:
@@ -153,16 +211,13 @@ class FolderWriter:
         size = len(head) + count * dtype.itemsize
         if self._is_there(name, size):
             return True
-        fd = self._create(name)
-        try:
+        with self._open().new_file(name) as fd:
             tensor_left = count
             _write_all(fd, [head])
-            for block in dump_file.iter_blocks(self._path(file), entry, _BLOCK):
+            for block in self._blocks(file, entry):
                 block = block[:tensor_left]
                 _write_all(fd, [block])
                 tensor_left -= block.size
-        finally:
-            os.close(fd)
         self._count(size)
         return True
 
@@ -172,14 +227,11 @@ class FolderWriter:
         size = len(head) + (0 if values is None else values.nbytes)
         if self._is_there(name, size):
             return
-        fd = self._create(name)
-        try:
-            parts: List[Any] = [head] if head else []
-            if values is not None and values.nbytes:
-                parts.append(np.ascontiguousarray(values))
+        parts: List[Any] = [head] if head else []
+        if values is not None and values.nbytes:
+            parts.append(np.ascontiguousarray(values))
+        with self._open().new_file(name) as fd:
             _write_all(fd, parts)
-        finally:
-            os.close(fd)
         self._count(size)
 
     def _name(self, name: str, suffix: str) -> str:
@@ -198,55 +250,40 @@ class FolderWriter:
             return
         self.mapped.add(short)
         try:
-            line = mapping_line(short, name)
-            fd = create(mapping.MAPPING, self.target_fd, append=True)
+            self._new_lines.append(mapping_line(short, name))
         except UnwritableError as error:
             self._output_problem(short, str(error))
-            return
-        except FileExistsError as error:
-            self._output_problem(mapping.MAPPING, str(error.strerror))
-            return
-        try:
-            os.write(fd, line)
-        finally:
-            os.close(fd)
 
-    def _open(self) -> None:
+    def _open(self) -> TargetFolder:
         """Makes the target folder, and sees what an earlier run left."""
-        if self.target_fd is not None:
-            return
-        make_private(self.output)
-        self.target_fd = os.open(self.output, os.O_RDONLY | os.O_DIRECTORY
-                                 | os.O_CLOEXEC)
-        with os.scandir(self.output) as entries:
-            # A broken run leaves a file shorter than it should be, so sizes
-            # tell what has to be written again.
-            self.there = {entry.name: entry.stat(follow_symlinks=False)
-                          .st_size for entry in entries
-                          if entry.is_file(follow_symlinks=False)
-                          or entry.name == mapping.MAPPING}
-        if mapping.MAPPING in self.there:
+        if self._opened is not None:
+            return self._opened
+        try:
+            self._opened = opened = TargetFolder(self.target, self.relative)
+        except FormatError:
+            self._blocked = True
+            raise
+        self.there = opened.sizes()
+        path = os.path.join(opened.path, mapping.MAPPING)
+        if mapping.MAPPING in self.there or kind_of(path) not in (None, "a link to nowhere"):
             try:
                 # Not read_mapping: short names of ours are no digits.
-                self.mapped.update(
-                    os.fsdecode(line.partition(b",")[0]) for line in read_lines(
-                        os.path.join(self.output, mapping.MAPPING), mapping.MAX_BYTES, 1 << 16))
-            except FormatError as error:
-                self._output_problem(mapping.MAPPING, error.reason)
+                self._old_lines = list(read_lines(path, mapping.MAX_BYTES, 1 << 16))
+            except (FormatError, OSError) as error:
+                self._old_lines = None
+                self._output_problem(mapping.MAPPING, getattr(error, "reason", str(error)))
+            else:
+                self.mapped.update(os.fsdecode(line.partition(b",")[0])
+                                   for line in self._old_lines)
+        return opened
 
     def _is_there(self, name: str, size: int) -> bool:
+        """Whether an earlier run has written a file of this size: broken ones are shorter."""
         self._open()
         if self.there.get(name) == size:
             self.result.skipped += 1
             return True
         return False
-
-    def _create(self, name: str) -> int:
-        try:
-            return create(name, self.target_fd)
-        except FileExistsError as error:
-            raise FormatError(os.path.join(self.output, name), "%s in the target: %s" % (
-                name, error.strerror)) from None
 
     def _count(self, size: int) -> None:
         self.result.written += 1
@@ -256,10 +293,20 @@ class FolderWriter:
         return os.path.join(self.folder, file.name)
 
     def _output_problem(self, name: str, reason: str) -> None:
-        self.result.problems.append((os.path.join(self.output, name), reason))
+        folder = os.path.join(self.target, self.relative)
+        self.result.problems.append((os.path.normpath(os.path.join(folder, name)), reason))
+
+    def _failed(self, file: tree.DumpFile, error: FormatError) -> None:
+        """What is wrong with the target's folder is told once, of that folder."""
+        path = error.path if self._blocked else self._path(file)
+        self.result.problems.append((path, error.reason))
 
     def _problem(self, file: tree.DumpFile, reason: str) -> None:
         self.result.problems.append((self._path(file), reason))
+
+
+def _unreadable(path: str, error: OSError) -> FormatError:
+    return FormatError(path, error.strerror or str(error))
 
 
 def _write_all(fd: int, parts: List[Any]) -> None:

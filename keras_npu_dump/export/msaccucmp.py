@@ -17,15 +17,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import tempfile
 from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.places import Archive, Folder, is_archive
+from keras_npu_dump.export.bundle import Archive, Folder
+from keras_npu_dump.export.graph_json import graph_bytes
+from keras_npu_dump.export.places import is_archive
 from keras_npu_dump.files.progress import Progress
-from keras_npu_dump.files.quoting import mapping_line, shell_command, shell_word
-from keras_npu_dump.formats.graph import atc_json
+from keras_npu_dump.files.quoting import UnwritableError, mapping_line, shell_command, shell_word
 from keras_npu_dump.formats.mapping import MAPPING
 from keras_npu_dump.formats.names import sanitise
 from keras_npu_dump.formats.tree import list_files
@@ -210,6 +210,9 @@ def _files(manifest: Manifest, steps: List[Step], result: MsaccucmpExport) -> Fi
         except OSError as error:
             result.problems.append((folder, error.strerror or str(error)))
             continue
+        except ValueError as error:  # no path at all: a NUL, or half a character
+            result.problems.append((folder, str(error)))
+            continue
         for file in files:
             name, full = file.name, file.full_name
             path = os.path.join(folder, name)
@@ -240,24 +243,12 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
         if leaf.json not in graphs:
             graphs.add(leaf.json)
             _write_graph(manifest.absolute(pair.graph), leaf.json, writer, result)
-        mapping: Dict[str, str] = {}
-        for path, name, full in files:
-            if name != full:
-                mapping[name] = full
-            if writer.add(path, "%s/%s" % (leaf.leaf, name)):
-                result.linked += 1
-            else:
-                result.copied += 1
-            leaf.files += 1
-            leaf.bytes += os.path.getsize(path)
+        for path, name, _ in files:
+            _add(path, name, leaf, writer, result)
             done += 1
             if progress is not None:
                 progress("export", done, total)
-        if mapping:
-            result.bytes += writer.text(
-                "%s/%s" % (leaf.leaf, MAPPING),
-                os.fsdecode(b"".join(mapping_line(*item) for item in sorted(mapping.items()))))
-            result.written += 1
+        _write_mapping(files, leaf, writer, result)
         result.leaves.append(leaf)
         result.written += leaf.files
         result.bytes += leaf.bytes
@@ -267,22 +258,42 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
         result.commands.append(shell_command(
             "python3", "msaccucmp.py", "compare", "-m", leaf.leaf, "-g", "GOLDEN", "-f", leaf.json,
             "-out", out))
-    result.bytes += writer.text("compare.sh", script)
+    result.bytes += writer.write("compare.sh", [script.encode("ascii")])
     result.written += 1
+
+
+def _add(path: str, name: str, leaf: Leaf, writer: Union[Folder, Archive],
+         result: MsaccucmpExport) -> None:
+    try:
+        linked, size = writer.add(path, "%s/%s" % (leaf.leaf, name))
+    except FormatError as error:
+        result.problems.append((path, error.reason))
+        return
+    if linked:
+        result.linked += 1
+    else:
+        result.copied += 1
+    leaf.files += 1
+    leaf.bytes += size
+
+
+def _write_mapping(files: Files, leaf: Leaf, writer: Union[Folder, Archive],
+                   result: MsaccucmpExport) -> None:
+    lines = []
+    for short, full in sorted({name: full for _, name, full in files if name != full}.items()):
+        try:
+            lines.append(mapping_line(short, full))
+        except UnwritableError as error:
+            result.problems.append(("%s/%s" % (leaf.leaf, short), error.reason))
+    if lines:
+        result.bytes += writer.write("%s/%s" % (leaf.leaf, MAPPING), lines)
+        result.written += 1
 
 
 def _write_graph(path: str, name: str, writer: Union[Folder, Archive],
                  result: MsaccucmpExport) -> None:
-    handle, temporary = tempfile.mkstemp(suffix=".json")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            for piece in atc_json.iter_json(path):
-                stream.write(piece)
-        size = os.path.getsize(temporary)
-        writer.add(temporary, name)
+        result.bytes += writer.write(name, graph_bytes(path))
         result.written += 1
-        result.bytes += size
     except FormatError as error:
         result.problems.append((path, error.reason))
-    finally:
-        os.unlink(temporary)

@@ -2,7 +2,7 @@
 
 What all tensor formats share: which files, in which folders, and what to say
 where there is nothing. How one tensor becomes a file is said by a `Form`
-(npy.py, bin.py), and done by `writer.py`.
+(npy.py, bin.py), and done by `folder_writer.py`.
 """
 from __future__ import annotations
 
@@ -47,8 +47,11 @@ def export(source: Any, target: Any, form: Form,
     done = 0
     with places.writing(target):
         for folder, relative, files in work:
-            output = os.path.normpath(os.path.join(target, relative))
-            writer = FolderWriter(folder, output, form, origin_formats or {}, result)
+            try:
+                writer = FolderWriter(folder, target, relative, form, origin_formats or {}, result)
+            except OSError as error:  # gone since it was listed
+                result.problems.append((folder, error.strerror or str(error)))
+                continue
             try:
                 for file in files:
                     writer.add(file)

@@ -32,8 +32,7 @@ def print_json(document: Any, file: Any = None) -> None:
     json's indentation is pure Python and writes in tiny pieces: the statistics of a
     folder would take longer to print than to compute.
     """
-    # json leaves DEL as it is, and `put` would show it as something that is no JSON.
-    put(_text(document, "").replace("\x7f", "\\u007f") + "\n", file)
+    put(_text(document, "") + "\n", file)
 
 
 def _text(value: Any, indent: str) -> str:

@@ -15,7 +15,7 @@ from keras_npu_dump.errors import OutputError
 from keras_npu_dump.files import streams
 
 
-class Place:
+class OriginalStdout:
     """Where stdout led before the script."""
 
     def __init__(self, stream: Any):
@@ -56,7 +56,7 @@ class Place:
 
 
 @contextlib.contextmanager
-def own_stdout(to_stderr: bool) -> Iterator[Place]:
+def own_stdout(to_stderr: bool) -> Iterator[OriginalStdout]:
     """Keeps where stdout leads while a script runs.
 
     Args:
@@ -66,7 +66,7 @@ def own_stdout(to_stderr: bool) -> Iterator[Place]:
     before = sys.stdout
     with contextlib.suppress(Exception):
         before.flush()
-    place = Place(before)
+    place = OriginalStdout(before)
     if not (to_stderr and place.is_there and before.fileno() == 1):
         yield place
         return

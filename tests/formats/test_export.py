@@ -274,3 +274,19 @@ def test_graphs_become_json_beside_each_other(shared_fixtures, tmp_path):
     everything = export_graph_json(tmp_path / "graphs", tmp_path / "all",
                                    only_build=False)
     assert everything.written == 2
+
+
+@pytest.mark.parametrize("form", [export_npy, export_bin])
+@pytest.mark.parametrize("shape", [(1,) * 70, (2 ** 40, 2 ** 40), (0, 2 ** 40, 2 ** 40), (2 ** 62,)])
+def test_shapes_that_no_array_has_are_told_and_the_rest_is_written(run, tmp_path, form, shape):
+    expected = form(run, tmp_path / "before")
+    blocks = np.zeros((1, 1, 16, 16), np.float32)
+    dump_file.write_file(run / STEP / "Add.absurd.1.2.1617161424189419", "a", [
+        dump_file.TensorValue(blocks, format=29, original_shape=shape)])
+    dump_file.write_file(run / STEP / "Add.odd.1.2.1617161424189420", "a", [
+        dump_file.TensorValue(b"\0" * 64, 1, shape=shape)])
+    result = form(run, tmp_path / "out")
+    told = [one[0] for one in result.problems] + [one[0] for one in result.kept_layout]
+    assert [path for path in told if path.endswith("Add.absurd.1.2.1617161424189419")]
+    assert tree_of(tmp_path / "before") <= tree_of(tmp_path / "out")
+    assert result.written + len(result.problems) == expected.written + 2

@@ -17,7 +17,15 @@ from keras_npu_dump.files.quoting import terminal
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Runs one command; returns the exit status."""
+    """Runs one command.
+
+    Args:
+      argv: the words behind the program's name. Defaults to those of this process.
+
+    Returns:
+      The exit status: 0 all well, 1 a problem of severity error, 2 wrong usage or unreadable
+      input, 130 after Ctrl-C.
+    """
     streams.hold_places()
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:

@@ -9,6 +9,7 @@ from keras_npu_dump.files.quoting import terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `collect` to its parser."""
     parser.add_argument("path", metavar="PATH", help="the dump folder, or any folder below it")
     parser.add_argument("--graphs", action="append", default=[], metavar="DIR",
                         help="a folder with graph files; may be repeated")
@@ -25,6 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def collect(options: argparse.Namespace) -> int:
+    """Pairs, writes the manifest, and prints it.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status: 2 where nothing of ours is below the path.
+    """
     from keras_npu_dump.collector.collect import collect as pair
     from keras_npu_dump.report.manifest_print import print_manifest
     from keras_npu_dump.report.progress_line import ProgressLine

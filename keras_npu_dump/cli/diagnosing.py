@@ -13,6 +13,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor(options: argparse.Namespace) -> int:
+    """Examines this machine, and prints what was found.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status: 1 where a dump would fail.
+    """
     from keras_npu_dump.config.dump_config import DumpConfig
     from keras_npu_dump.doctor.diagnosis import examine
     from keras_npu_dump.report.doctor_text import doctor_text

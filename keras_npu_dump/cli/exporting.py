@@ -12,6 +12,7 @@ MAX_LINES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `export` to its parser."""
     parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
     parser.add_argument("--to", required=True, metavar="FORMAT", choices=FORMATS,
                         help="npy or bin (tensors in their original layout), json (graphs, as atc"
@@ -24,7 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Writes tensors or graphs below a path in another form; can be run again."""
+    """Writes tensors or graphs below a path in another form; can be run again.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status: 1 where something could not be read or written as it is.
+
+    Raises:
+      InputError, FormatError: there is nothing to export, or no place to write to.
+    """
     from keras_npu_dump.export.places import default_target
     from keras_npu_dump.report.progress_line import ProgressLine
     path = os.path.normpath(options.path)
@@ -63,8 +74,8 @@ def _origin_formats(path: str) -> Any:
                or inside.startswith(manifest.absolute(one.path) + os.sep) for one in pair.steps):
             try:
                 origins.update(origin_formats_of(read_graphs(manifest.absolute(pair.graph))))
-            except (FormatError, OSError):
-                pass  # gone or cut since: the tensors' own shapes decide
+            except (OSError, ValueError):
+                pass  # gone or cut since, or no path at all: the tensors' own shapes decide
     return origins
 
 

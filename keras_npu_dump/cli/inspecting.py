@@ -8,6 +8,7 @@ from keras_npu_dump.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `inspect` to its parser."""
     parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
     parser.add_argument("--op", metavar="REGEX",
                         help="only operators whose GE or TensorFlow name matches")
@@ -26,7 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Describes one file, the files of one folder, or the operators of a run."""
+    """Describes one file, the files of one folder, or the operators of a run.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status, 0.
+
+    Raises:
+      InputError, FormatError: the path, or what is asked of it, is wrong.
+    """
     from keras_npu_dump.report.printing import print_text
     try:
         description, text = _described(options)
@@ -70,13 +81,21 @@ def _described(options: argparse.Namespace) -> Any:
 
 
 def rank_of(text: Any) -> Union[int, str, None]:
-    """A rank as runs name it: a number, or device:<id> where no record tells the rank."""
+    """A rank as runs name it.
+
+    Args:
+      text: of --rank, or None.
+
+    Returns:
+      A number; text such as "device:0", which stands for the rank where no record tells it;
+      None where none was asked for.
+    """
     return int(text) if text is not None and text.isdigit() else text
 
 
 def _holds_dump_files(folder: str) -> bool:
     from keras_npu_dump.formats.names import classify
     with os.scandir(folder) as entries:
-        # os.path.isfile says no of a link to itself, where entry.is_file() raises.
+        # os.path.isfile is False for a link to itself, where entry.is_file() raises.
         return any(classify(entry.name) in ("dump", "stats", "overflow")
                    and os.path.isfile(entry.path) for entry in entries)

@@ -45,13 +45,18 @@ class OriginalStdout:
                     errors=self._stream.errors, closefd=False)
 
     def give_back(self, descriptor: int) -> None:
-        """Lets a descriptor lead there again."""
+        """Lets a descriptor lead there again.
+
+        Args:
+          descriptor: 1, where that led to stderr while the script ran.
+        """
         if self.is_there:
             assert self._descriptor is not None
             os.dup2(self._descriptor, descriptor, os.get_inheritable(descriptor))
 
     @property
     def is_there(self) -> bool:
+        """Whether the copy of the descriptor still leads to the same file."""
         return self._descriptor is not None and _file(self._descriptor) == self._file
 
 

@@ -20,7 +20,19 @@ def export_bin(source: Any, target: Any,
     .bin`, where dims, numpy type and layout are those of what was written
     (the vendor writes bfloat16 over values that are float32).
 
-    Args, returns, raises: as `tensors.export`.
+    Args:
+      source: a dump file, or any level of a dump tree.
+      target: folder, made if there is something to write.
+      origin_formats: layouts from the graph (`origin_formats_of`), for where the shapes
+        alone do not tell NHWC from NCHW.
+      progress: called with ("export", files done, files in all).
+
+    Returns:
+      What was done.
+
+    Raises:
+      InputError: no tensors at `source`, or a target that cannot be written.
+      FormatError: the one file that `source` is cannot be read.
     """
     return export(source, target, FORM, origin_formats, progress)
 

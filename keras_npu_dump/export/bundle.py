@@ -156,7 +156,19 @@ class Archive:
                 os.unlink(self._part)
 
     def add(self, source: str, name: str) -> Tuple[bool, int]:
-        """As `Folder.add`; what cannot be read in the middle of a file is zeros."""
+        """As `Folder.add`, but always a copy.
+
+        Args:
+          source: a regular file.
+          name: its path in the archive's folder.
+
+        Returns:
+          (False, bytes).
+
+        Raises:
+          FormatError: it cannot be read, or its end cannot: that is zeros in the archive.
+          OSError: the archive takes no more.
+        """
         with _reading(source) as (stream, size):
             member = self._member(name, size)
             # Whose file this was on the training host is nobody's business elsewhere.
@@ -169,7 +181,15 @@ class Archive:
         return False, size
 
     def write(self, name: str, pieces: Iterable[bytes]) -> int:
-        """As `Folder.write`."""
+        """As `Folder.write`.
+
+        Args:
+          name: path in the archive's folder.
+          pieces: the content.
+
+        Returns:
+          Its bytes.
+        """
         # An archive wants to know a size before the bytes.
         with tempfile.TemporaryFile(dir=os.path.dirname(self._part)) as stream:
             size = sum(map(stream.write, pieces))

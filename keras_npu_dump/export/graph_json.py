@@ -29,6 +29,9 @@ def export_graph_json(source: Any, target: Any,
       progress: called with ("export", files done, files in all).
       only_build: of a folder, only the graphs that were executed.
 
+    Returns:
+      What was done. Graphs that could not be read are in `problems`.
+
     Raises:
       InputError: no graph at `source`, or a target that cannot be written.
       FormatError: the one file that `source` is cannot be read.
@@ -118,5 +121,5 @@ def graph_bytes(path: str) -> Iterator[bytes]:
             yield piece.encode("ascii")
     except OSError as error:
         raise FormatError(path, error.strerror or str(error)) from None
-    except UnicodeError as error:  # the path cannot be one: half a character
+    except UnicodeError as error:  # half a character in the path, which is none then
         raise FormatError(path, str(error)) from None

@@ -104,7 +104,10 @@ def export_msaccucmp(source: Union[Manifest, str], output: str, archive: Optiona
         ends in .tar.gz or .tgz.
       role: export pairs of this role alone; None exports all. Where no pair
         has it, as in a network whose role nothing tells, all are exported.
-      progress: called as ("export", files done, files in all).
+      progress: called with ("export", files done, files in all).
+
+    Returns:
+      What was exported. What could not be is in `problems`.
 
     Raises:
       InputError: nothing to export, or an output that is in the way or cannot

@@ -23,7 +23,19 @@ def export_npy(source: Any, target: Any,
     8-bit floats are float32. Types without documented values become
     `<dump name>.<kind>.<index>.<bytes>.<DT_name>.<layout>.bin`.
 
-    Args, returns, raises: as `tensors.export`.
+    Args:
+      source: a dump file, or any level of a dump tree.
+      target: folder, made if there is something to write.
+      origin_formats: layouts from the graph (`origin_formats_of`), for where the shapes
+        alone do not tell NHWC from NCHW.
+      progress: called with ("export", files done, files in all).
+
+    Returns:
+      What was done.
+
+    Raises:
+      InputError: no tensors at `source`, or a target that cannot be written.
+      FormatError: the one file that `source` is cannot be read.
     """
     return export(source, target, FORM, origin_formats, progress)
 

@@ -18,7 +18,10 @@ _LEVELS = 5
 
 @contextlib.contextmanager
 def writing(target: str) -> Iterator[None]:
-    """Around what writes files below the folder `target`.
+    """Around what writes files below a folder.
+
+    Args:
+      target: the folder. It need not be there.
 
     Raises:
       InputError: at once where the target cannot be such a folder; and for what
@@ -47,7 +50,11 @@ def _check_folder(target: str) -> None:
 
 
 def is_archive(target: str) -> bool:
-    """Whether a name is that of an archive or a packed file."""
+    """Whether a name is that of an archive or a packed file.
+
+    Args:
+      target: path; only its ending counts.
+    """
     return bool(_ARCHIVE.search(os.path.basename(target)))
 
 
@@ -56,6 +63,13 @@ def default_target(path: str, form: str) -> str:
 
     Never inside the dump that the path is a part of: later commands would take it
     for dump data.
+
+    Args:
+      path: what is exported.
+      form: as --to names it.
+
+    Returns:
+      An absolute path.
     """
     path = os.path.abspath(path)
     root = path if os.path.isdir(path) else os.path.dirname(path)

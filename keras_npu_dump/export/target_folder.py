@@ -64,6 +64,7 @@ class TargetFolder:
         self._fd = inner
 
     def close(self) -> None:
+        """Closes the folder; it cannot be used any more."""
         os.close(self._fd)
 
     def remove_if_new(self) -> None:
@@ -73,10 +74,13 @@ class TargetFolder:
                 os.rmdir(folder)
 
     def status(self, name: str) -> "os.stat_result":
-        """Of a regular file.
+        """What the file system tells of a file.
+
+        Args:
+          name: in this folder.
 
         Raises:
-          FileNotFoundError: there is none of this name, or a link.
+          FileNotFoundError: no regular file has this name; a link is none.
         """
         found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
@@ -94,6 +98,9 @@ class TargetFolder:
         """A new file of mode 0600, which gets its name when it is complete.
 
         A file or a link of that name is replaced; where the block raises, it stays.
+
+        Args:
+          name: in this folder.
 
         Yields:
           A descriptor to write to, closed at the end.

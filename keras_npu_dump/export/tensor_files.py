@@ -36,6 +36,9 @@ def export(source: Any, target: Any, form: Form,
         the shapes alone do not tell NHWC from NCHW.
       progress: called with ("export", files done, files in all).
 
+    Returns:
+      What was done. What could not be read is in `problems`.
+
     Raises:
       InputError: no tensors at `source`, or a target that cannot be written.
       FormatError: the one file that `source` is cannot be read.
@@ -108,7 +111,14 @@ def _nothing(source: str, work: List[Any], result: ExportResult) -> None:
 
 
 def origin_formats_of(graphs: Any) -> Dict[Tuple[str, str, int], str]:
-    """Layouts in the framework from graphs (`graph_reader.read_graphs`)."""
+    """Layouts in the framework, as the graphs of a file tell them.
+
+    Args:
+      graphs: of `graph_reader.read_graphs`.
+
+    Returns:
+      {(operator, "input" or "output", index): layout}, without those that no graph tells.
+    """
     found: Dict[Tuple[str, str, int], str] = {}
     for graph in graphs:
         for op in graph.ops:

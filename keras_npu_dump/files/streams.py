@@ -26,7 +26,15 @@ def say(text: str) -> None:
 
 
 def tell(stream: Any, text: str) -> bool:
-    """Writes what nobody's work depends on; says whether it is out. Never raises."""
+    """Writes what nobody's work depends on, as it is. Never raises.
+
+    Args:
+      stream: any object with `write`, or None.
+      text: with its line end.
+
+    Returns:
+      Whether it is out.
+    """
     try:
         write(stream, text)
         return True
@@ -67,6 +75,10 @@ def printable(text: str, stream: Any) -> str:
 
     A path may hold any letter, and where stdout is ASCII that must not be the
     end of a command.
+
+    Args:
+      text: any text.
+      stream: with `encoding` and `errors`, or without.
     """
     encoding = getattr(stream, "encoding", None)
     if not isinstance(encoding, str):
@@ -81,7 +93,11 @@ def printable(text: str, stream: Any) -> str:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether the stream says so; a closed one says nothing, it raises."""
+    """Whether a stream leads to a terminal; False for one that is closed.
+
+    Args:
+      stream: any object.
+    """
     try:
         return bool(stream.isatty())
     except Exception:  # pylint: disable=broad-except
@@ -93,6 +109,9 @@ def is_stream(descriptor: int) -> bool:
 
     Standard streams are open in children. A file that Python has opened is not, also where
     it got the number of a stream that was closed: what is printed must not land in it.
+
+    Args:
+      descriptor: 0, 1 or 2; all others are.
     """
     return descriptor > 2 or os.get_inheritable(descriptor)
 

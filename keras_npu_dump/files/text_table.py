@@ -27,5 +27,9 @@ def render_table(headers: Sequence[str], rows: Sequence[Sequence[Any]],
 
 
 def indent(text: str) -> str:
-    """The text with each line two blanks to the right, and none behind it."""
+    """The text with each line two blanks to the right, and none behind it.
+
+    Args:
+      text: lines.
+    """
     return "\n".join(("  " + line).rstrip() for line in text.split("\n"))

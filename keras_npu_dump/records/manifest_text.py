@@ -48,7 +48,11 @@ def manifest_text(manifest: Manifest, after_training: bool = False) -> str:
 
 
 def problems_text(manifest: Manifest) -> str:
-    """The problems alone, errors first, each with its hint in a line of its own."""
+    """The problems alone, errors first, each with its hint in a line of its own.
+
+    Args:
+      manifest: what `collect` returned.
+    """
     return "\n".join(map(str, manifest.problems))
 
 

@@ -10,7 +10,10 @@ def doctor_text(diagnosis: Any) -> str:
     """What `keras-npu-dump doctor` prints.
 
     Args:
-      diagnosis: a capture.doctor.Diagnosis.
+      diagnosis: of `doctor.diagnosis.examine`.
+
+    Returns:
+      Lines, without the last line end.
     """
     lines: List[str] = [_row("versions", ", ".join(
         "%s %s" % (name, version or "not installed")

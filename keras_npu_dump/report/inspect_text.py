@@ -10,7 +10,14 @@ MAX_TYPES = 8
 
 
 def as_text(description: Dict[str, Any]) -> str:
-    """The description of `inspect_file` or `inspect_folder`, for reading."""
+    """The description of a file or of a folder with dump files, for reading.
+
+    Args:
+      description: of `inspect_file`, `inspect_folder` or `graph_operators`.
+
+    Returns:
+      Lines, without the last line end.
+    """
     kind = description["kind"]
     lines = ["%s: %s" % (description["path"], _TITLES[kind])]
     if "full_name" in description:

@@ -12,13 +12,13 @@ _EVERY_IN_A_LOG = 10.0
 
 
 class ProgressLine:
-    """Called as (stage, done, total or None); says something only when it takes long.
+    """A `Progress`: silent for two seconds, then a line of progress on stderr.
 
     On a terminal one line is rewritten, elsewhere a line comes every ten seconds.
     Use it as a context manager, so that the line is gone when the result comes.
 
     Args:
-      unit: "files" or "bytes", what is counted.
+      unit: what is counted, "files" or "bytes".
       file: defaults to stderr.
     """
 

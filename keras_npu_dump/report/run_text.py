@@ -14,7 +14,14 @@ _BAR = 40
 
 
 def inspect_run_text(description: Dict[str, Any]) -> str:
-    """The description of `inspect_run` for reading."""
+    """The description of a run, of operators or of a tensor, for reading.
+
+    Args:
+      description: of `inspect_run`.
+
+    Returns:
+      Lines, without the last line end.
+    """
     return {"run": _run_text, "operators": _operators_text,
             "tensor": _tensor_text}[description["kind"]](description)
 

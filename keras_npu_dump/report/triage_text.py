@@ -5,6 +5,7 @@ from typing import Any, Dict, List
 
 from keras_npu_dump.analysis.triage.findings.coverage import ranges
 from keras_npu_dump.analysis.triage.findings.suspects import REASONS
+from keras_npu_dump.analysis.triage.triage import Triage
 from keras_npu_dump.files.quoting import shell_command, terminal
 from keras_npu_dump.report.printing import GREEN, RED, YELLOW, print_text
 from keras_npu_dump.sizes import human_bytes, plural
@@ -13,8 +14,15 @@ _COLOURS = {"suspect": RED, "incomplete": YELLOW, "healthy": GREEN}
 _SHOWN, _GAPS = 4, 8
 
 
-def triage_text(result: Any) -> str:
-    """The text of a `Triage`."""
+def triage_text(result: Triage) -> str:
+    """A triage for reading: verdict, suspects, the next dump, what was looked at.
+
+    Args:
+      result: of `analysis.triage.triage`.
+
+    Returns:
+      Lines, without the last line end.
+    """
     parts = [_headline(result), _gaps(result.checked["incomplete"])]
     parts += [_suspect(number, one) for number, one in enumerate(result.suspects, 1)]
     if result.suspects or result.next.dump_step is not None:
@@ -25,11 +33,19 @@ def triage_text(result: Any) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def print_triage(result: Any) -> None:
+def print_triage(result: Triage) -> None:
+    """Prints a triage to stdout.
+
+    Args:
+      result: of `analysis.triage.triage`.
+
+    Raises:
+      OutputError: it does not get out.
+    """
     print_text(triage_text(result), _COLOURS)
 
 
-def _headline(result: Any) -> str:
+def _headline(result: Triage) -> str:
     checked = result.checked
     looked = "%s of %s in %s" % (
         plural(checked["tensors"], "tensor"), plural(checked["operators"], "operator"),

@@ -277,7 +277,8 @@ def test_graphs_become_json_beside_each_other(shared_fixtures, tmp_path):
 
 
 @pytest.mark.parametrize("form", [export_npy, export_bin])
-@pytest.mark.parametrize("shape", [(1,) * 70, (2 ** 40, 2 ** 40), (0, 2 ** 40, 2 ** 40), (2 ** 62,)])
+@pytest.mark.parametrize("shape", [
+    (1,) * 70, (2 ** 40, 2 ** 40), (0, 2 ** 40, 2 ** 40), (2 ** 62,)])
 def test_shapes_that_no_array_has_are_told_and_the_rest_is_written(run, tmp_path, form, shape):
     expected = form(run, tmp_path / "before")
     blocks = np.zeros((1, 1, 16, 16), np.float32)

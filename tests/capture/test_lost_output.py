@@ -59,7 +59,9 @@ def test_what_is_gone_is_missed_and_the_rest_is_known(tmp_path, weights, code, b
     assert (done.status, done.weights) == (3, weights)
     told = [one for one in done.said if "deleted" in one and "Of this run" not in one]
     last = [one for one in done.said if one.startswith("Of this run something is missing")]
-    assert 1 <= len(told) <= 2 and len(last) == 1 and len(done.said) == len(told) + 1
+    # Each kind of loss is told once: in a folder that something else has made again by then,
+    # records, graphs and dump data are missed one by one.
+    assert 1 <= len(told) <= 3 and len(last) == 1 and len(done.said) == len(told) + 1
     assert done.stderr.index(told[0]) < done.stderr.index(last[0])
     for manifest in manifests(tmp_path):
         counted, = [one["executions"] for one in manifest["runs"]]

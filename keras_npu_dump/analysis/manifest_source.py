@@ -52,6 +52,8 @@ def _written(path: str) -> Optional[Manifest]:
             manifest = load_manifest(file)
         except (OSError, FormatError, InputError):
             continue
+        if manifest.faulty:
+            continue  # what the folders say is better
         if manifest.dump_path == path and manifest.pairs and _holds(manifest, runs, written):
             return manifest
     return None

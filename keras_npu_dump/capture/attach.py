@@ -3,13 +3,13 @@ from typing import Any, Optional
 
 from keras_npu_dump import ranks
 from keras_npu_dump.capture.device import device_module
-from keras_npu_dump.capture.device.dump_folder import current_folder
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import JOIN, Held, Situation, resolve
 from keras_npu_dump.capture.set_up import set_up
 from keras_npu_dump.capture.this_process import existing_of_this_process, of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.files.paths import current_folder
 
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
@@ -60,6 +60,8 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
         if who not in capture.faces:
             capture.faces.append(who)
         capture.strict = capture.strict or config.strict
+        if "record" in config.explicit:
+            capture.keep_less(config.record)
     return capture
 
 

@@ -2,16 +2,20 @@
 
 Two processes in one run folder would mix their counts.
 """
+import functools
 import os
+import sys
 from typing import Any, Optional
 
 from keras_npu_dump import ranks
-from keras_npu_dump.capture.device import device_module
+from keras_npu_dump.capture.device import device_module, environment
 from keras_npu_dump.capture.process.capture import Capture
-from keras_npu_dump.capture.process.run_record import RunRecord
 from keras_npu_dump.capture.request.resolve import ResolvedDump
 from keras_npu_dump.files import streams
+from keras_npu_dump.files.masking import kept_arguments
 from keras_npu_dump.records.journal import Journal
+from keras_npu_dump.records.layout import JOURNAL_FILE
+from keras_npu_dump.records.run_record import RunIdentity, RunRecord
 
 
 def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Capture:
@@ -27,9 +31,12 @@ def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Captur
     """
     streams.hold_places()
     config = resolved.config
-    record = RunRecord(config.dump_path, config.recorded, device_module.is_emulated(module),
-                       cluster)
-    journal = Journal(os.path.join(record.folder, "iterations.jsonl"), config.dumped_steps)
+    record = RunRecord(
+        config.dump_path, config.recorded_options,
+        RunIdentity(cluster.rank, cluster.size, cluster.device, device_module.is_emulated(module)),
+        functools.partial(environment.surroundings, config.dump_path),
+        kept_arguments(sys.argv, resolved.asked.record))
+    journal = Journal(os.path.join(record.folder, JOURNAL_FILE), config.dumped_steps)
     return Capture(module, resolved, cluster, record, journal)
 
 
@@ -67,6 +74,7 @@ def of_this_process(capture: Capture) -> Capture:
     child = capture.forked = begin(module, resolved, cluster)
     child.faces = list(capture.faces)
     child.strict = capture.strict
+    child.keep_less(capture.kept)
     if opened:
         child.after_open()
     return child

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         collect: bool
         min_free_gb: float
         strict: bool
+        record: Literal["full", "masked", "none"]
 
 DEFAULT_DUMP_PATH = "output/data_dump"
 DEFAULT_OVERFLOW_PATH = "output/overflow_dump"
@@ -45,6 +46,7 @@ DEFAULT_MIN_FREE_GB = 5.0
 
 DUMP_MODES = ("input", "output", "all")
 DUMP_DATA = ("tensor", "stats")
+RECORDS = ("full", "masked", "none")  # each keeps less than the one before
 DUMP_DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")
 
 
@@ -166,6 +168,12 @@ OPTIONS = (
            (Flag("data_dump_strict", "switch", False,
                  "Stop training where a dump is missing, instead of a warning; at its end, fail"
                  " where one is missing or not whole (under run, exit status 1)."),)),
+    Option("record", "masked", checks.choice("record", RECORDS),
+           'what run.json keeps of the script\'s arguments: "full", "masked" (values that look'
+           ' secret become ***) or "none"; of sources and functions later. Defaults to "masked".',
+           (Flag("data_dump_record", "choice", "masked",
+                 "What run.json keeps of the script's arguments: full, masked (values that look"
+                 " secret become ***), none.", RECORDS),)),
 )
 
 BY_NAME: Dict[str, Option] = {option.name: option for option in OPTIONS}

@@ -20,6 +20,7 @@ from keras_npu_dump.doctor import variables
 from keras_npu_dump.doctor.finding import Finding
 from keras_npu_dump.doctor.variables import Variable
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.read_limited import read_record
 
 SCHEMA = "keras_npu_dump.doctor/1"
@@ -221,7 +222,7 @@ def _cann() -> Optional[str]:
 
 
 def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
-    path = absolute(config.dump_path, dump_folder.current_folder())
+    path = absolute(config.dump_path, current_folder())
     exists = os.path.isdir(path)
     part = guards.existing_part(path)
     writable = os.access(part, os.R_OK | os.W_OK | os.X_OK)

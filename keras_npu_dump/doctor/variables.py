@@ -4,9 +4,10 @@ import os
 from typing import List, Mapping, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.capture.device import loop_size
-from keras_npu_dump.capture.device.dump_folder import current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor.finding import Finding
+from keras_npu_dump.files.paths import current_folder
+from keras_npu_dump.records.layout import GRAPHS, graph_places
 
 
 class Variable(NamedTuple):
@@ -93,14 +94,9 @@ def _graph_variables(config: DumpConfig, values: Mapping[str, str]) -> List[Vari
 def _graph_folder(config: DumpConfig, dump_path: str,
                   values: Mapping[str, str]) -> Tuple[str, str]:
     """Where graph files will go, and who decides it (ge, graph_utils.cc)."""
-    if "NPU_COLLECT_PATH" in values:
-        return (os.path.join(values["NPU_COLLECT_PATH"], "extra-info", "graph"),
-                "NPU_COLLECT_PATH")
-    if "DUMP_GRAPH_PATH" in values:
-        return os.path.abspath(values["DUMP_GRAPH_PATH"]), "DUMP_GRAPH_PATH"
+    values = dict(values)
     if config.graph:
-        folder = config.graph_path or os.path.join(dump_path, "graphs")
-        return os.path.abspath(folder), "DUMP_GRAPH_PATH"
-    if "ASCEND_WORK_PATH" in values:
-        return os.path.abspath(values["ASCEND_WORK_PATH"]), "ASCEND_WORK_PATH"
-    return current_folder(), "the current folder"
+        values.setdefault("DUMP_GRAPH_PATH", config.graph_path or os.path.join(dump_path, GRAPHS))
+    place = graph_places(values)[0]
+    folder = os.path.normpath(os.path.join(current_folder(), place.folder))
+    return folder, place.variable or "the current folder"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterator
+from typing import Any, Iterator, Union
 
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import Path, check_regular, open_regular
@@ -17,6 +17,8 @@ MAX_JOURNAL_LINE = 16 << 20
 MAX_FLAG_FILE = 16 << 20
 # Three hundred bytes for each step of each graph on each device.
 MAX_MANIFEST = 64 << 20
+# Nothing that is counted has more; 2**63 has 19.
+_MOST_DIGITS = 40
 
 
 def read_record(path: Path, limit: int) -> bytes:
@@ -52,13 +54,28 @@ def read_json(path: Path, limit: int) -> Any:
       OSError: as `read_record`.
     """
     try:
-        return json.loads(read_record(path, limit).decode("utf-8"))
+        return parse_json(read_record(path, limit))
     except FormatError:
         raise
     except RecursionError:
         raise FormatError(path, "not JSON that can be read: nested too deep") from None
     except ValueError as error:
         raise FormatError(path, "not JSON: %s" % error) from None
+
+
+def parse_json(content: bytes) -> Any:
+    """The JSON document that bytes hold; a number of too many digits is infinite.
+
+    Python takes time that grows with the square of the digits, or refuses all of the document.
+
+    Raises:
+      ValueError: it is none. RecursionError: it is nested too deep.
+    """
+    return json.loads(content.decode("utf-8"), parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> Union[int, float]:
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def read_lines(path: Path, limit: int, longest: int) -> Iterator[bytes]:

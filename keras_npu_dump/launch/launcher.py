@@ -12,12 +12,13 @@ from typing import Any, Callable, List, NamedTuple, Optional
 from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.device import device_module, guards
-from keras_npu_dump.capture.device.dump_folder import current_folder, prepare_dump_path
+from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import absolute
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
+from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.launch import import_scan, script_run
 from keras_npu_dump.launch.fit_patch import add_to_all_models, before_first_gradient

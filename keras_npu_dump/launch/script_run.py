@@ -16,9 +16,9 @@ import types
 from typing import Any, Callable, List, NamedTuple, Optional, Set
 
 from keras_npu_dump import sigterm
-from keras_npu_dump.capture.device.dump_folder import current_folder
 from keras_npu_dump.capture.process import ending
 from keras_npu_dump.files import streams
+from keras_npu_dump.files.paths import current_folder
 
 _BITS_OF_LONG = 8 * struct.calcsize("l") - 1  # without its sign
 _KEPT: List[Any] = []  # the module that was __main__ before; its code still runs

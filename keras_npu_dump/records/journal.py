@@ -6,13 +6,13 @@ its own from 0: that is how GE counts, per loaded graph, dumped or not
 fit() of the same function goes on counting; evaluation and prediction are other
 graphs and disturb nothing.
 """
-import json
 import os
 import threading
 from typing import Any, Dict, List, Optional, Sequence
 
 from keras_npu_dump import outages, sigterm
 from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.records import journal_lines
 from keras_npu_dump.records.journal_file import JournalFile
 
 NEVER = float("inf")
@@ -75,13 +75,18 @@ class Journal:
         self._pid = os.getpid()
 
     def write(self, event: str, **fields: Any) -> None:
-        """Appends a line. A child that was forked inside a fit has no line in this journal."""
+        """Appends a line. A child that was forked inside a fit has no line in this journal.
+
+        Args:
+          event: one of `journal_lines.EVENTS`.
+          **fields: of that event.
+        """
         if os.getpid() != self._pid:
             return
         with sigterm.held_back(), self._lock:
             self.lines += 1
             try:
-                line = (json.dumps(dict({"event": event}, **fields)) + "\n").encode()
+                line = journal_lines.line(event, fields)
             except MemoryError as error:
                 outages.tell("lines of the journal", error, "An execution cannot be noted")
                 self._file.lost += 1
@@ -105,22 +110,43 @@ class Journal:
             return self._file.is_in_place()
 
     def next_wanted(self, index: int) -> Any:
+        """The lowest data_index from `index` on that is dumped; `NEVER` where none is."""
         found = None if self._steps is None else self._steps.next_from(index)
         return NEVER if found is None else found
 
     def wants(self, index: int) -> bool:
+        """Whether the execution of this data_index is dumped."""
         return self._steps is not None and index in self._steps
 
     def start_section(self, model: str, reason: str) -> Section:
+        """Notes a training function with a counter of its own.
+
+        Args:
+          model: the name of its model.
+          reason: why it is new: "start", "model", "compile" or "retrace".
+
+        Returns:
+          Its Section.
+        """
         section = Section(len(self.sections), model, self.next_wanted(0))
         self.sections.append(section)
-        self.write("section", section=section.number, model=model, reason=reason)
+        self.write(journal_lines.SECTION, section=section.number, model=model, reason=reason)
         return section
 
     def start_fit(self, model: str, epochs: Optional[int], steps: Optional[int]) -> int:
+        """Notes that a fit or loop begins.
+
+        Args:
+          model: the name of its model.
+          epochs: how many it will have; None where that is not known.
+          steps: batches of an epoch; None where that is not known.
+
+        Returns:
+          Its number, from 0.
+        """
         number = self.fits
         self.fits += 1
-        self.write("fit", fit=number, model=model, epochs=epochs, steps=steps)
+        self.write(journal_lines.FIT, fit=number, model=model, epochs=epochs, steps=steps)
         return number
 
     def execution(self, section: Section, data_index: int, iteration: Dict[str, Any],
@@ -145,34 +171,54 @@ class Journal:
         fields = {"section": section.number, "data_index": data_index, "fit": iteration["fit"],
                   "epoch": iteration["epoch"], "batch": iteration["batch"], "batches": batches,
                   "uncertain": _joined(marks + [doubt])}
-        self.write("execution", **fields)
+        self.write(journal_lines.EXECUTION, **fields)
         section.next_wanted = self.next_wanted(data_index + 1)
         return fields
 
     def doubt(self, executions: List[Dict[str, Any]], reason: str) -> None:
-        """Says of executions noted before that their indices may be off: the later line counts."""
-        for one in executions:
-            if reason not in (one["uncertain"] or ""):
-                one["uncertain"] = _joined([one["uncertain"], reason])
-                self.write("execution", **one)
+        """Says of executions noted before that their indices may be off: the later line counts.
+
+        Args:
+          executions: what `execution` has returned.
+          reason: why they may be off.
+        """
+        for noted in executions:
+            if reason not in (noted["uncertain"] or ""):
+                noted["uncertain"] = _joined([noted["uncertain"], reason])
+                self.write(journal_lines.EXECUTION, **noted)
 
     def withdraw(self, executions: List[Dict[str, Any]]) -> None:
         """Takes back executions that were noted at their begin and never ran."""
         for one in executions:
-            self.write("withdraw", section=one["section"], data_index=one["data_index"])
+            self.write(journal_lines.WITHDRAW, section=one["section"], data_index=one["data_index"])
 
     def graph(self, section: Section, name: Optional[str], operators: List[str]) -> None:
+        """Notes what a training function is called, and what it computes with.
+
+        Args:
+          section: of the function.
+          name: of the function, None where it is not known.
+          operators: names of its compute operators.
+        """
         section.graph_known = True
         section.graph_name, section.operators = name, operators
-        self.write("graph", section=section.number, name=name, operators=operators)
+        self.write(journal_lines.GRAPH, section=section.number, name=name, operators=operators)
 
     def retraced(self, old: Section, iteration: Dict[str, Any]) -> Section:
-        """The last execution of `old` turned out to be the first of a new function."""
+        """The last execution of `old` turned out to be the first of a new function.
+
+        Args:
+          old: the section to which it was counted.
+          iteration: fit, epoch, batch; of that execution.
+
+        Returns:
+          The section of the new function.
+        """
         old.index -= 1
         old.next_wanted = self.next_wanted(old.index)
         new = self.start_section(old.model, "retrace")
         new.index, new.batches = 1, old.batches
-        self.write("correct", from_section=old.number, data_index=old.index,
+        self.write(journal_lines.CORRECT, from_section=old.number, data_index=old.index,
                    section=new.number, to_index=0)
         if self.wants(0):
             self.execution(new, 0, iteration)
@@ -191,7 +237,8 @@ class Journal:
 
     def _count(self, section: Section, final: bool) -> None:
         fields = {"uncertain": _joined(section.doubts)} if section.doubts else {}
-        self.write("count", section=section.number, count=section.index, final=final, **fields)
+        self.write(journal_lines.COUNT, section=section.number, count=section.index, final=final,
+                   **fields)
 
     def restart(self) -> None:
         """Writes again what was in a folder that was deleted, as far as it is known."""
@@ -199,7 +246,8 @@ class Journal:
             if self._file.restore():
                 return
         for section in self.sections:
-            self.write("section", section=section.number, model=section.model, reason="restart")
+            self.write(journal_lines.SECTION, section=section.number, model=section.model,
+                       reason="restart")
             if section.graph_known:
                 self.graph(section, section.graph_name, section.operators)
         self.counts(final=False)

@@ -4,6 +4,7 @@ from typing import Iterator, Optional
 
 from keras_npu_dump import outages
 from keras_npu_dump.files import streams
+from keras_npu_dump.files.atomic import create_beside, remove
 from keras_npu_dump.files.regular import create
 
 # Bytes that wait for a full disk to get room; what comes after them is lost.
@@ -43,7 +44,7 @@ class JournalFile:
         """Writes what is waiting. One write of whole lines: a crash leaves at most one torn."""
         if self._descriptor is None:
             streams.hold_places()
-            self._descriptor = create(self.path, append=True)
+            self._descriptor = create(self.path, append=True, follow=False)
         while self._pending:
             count = os.write(self._descriptor, self._pending)
             self._torn = self._pending[count - 1:count] != b"\n"
@@ -102,18 +103,16 @@ class JournalFile:
 
     def _copy(self, old: int) -> int:
         """A new file with the content of an open one; its descriptor."""
-        part = self.path + ".part"
-        streams.hold_places()
-        _remove(part)
-        new = create(part, append=True)
+        new, part = create_beside(self.path, append=True)
         try:
             for piece in _pieces(old):
                 while piece:
                     piece = piece[os.write(new, piece):]
+            os.fsync(new)
             os.replace(part, self.path)
         except BaseException:
             os.close(new)
-            _remove(part)
+            remove(part)
             raise
         return new
 
@@ -148,10 +147,3 @@ def _pieces(descriptor: int) -> Iterator[bytes]:
             return
         position += len(piece)
         yield piece
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass  # the first error says more

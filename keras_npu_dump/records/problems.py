@@ -12,6 +12,7 @@ from keras_npu_dump.files.regular import NotRegularError
 ERROR = "error"
 WARNING = "warning"
 INFO = "info"
+SEVERITIES = (ERROR, WARNING, INFO)
 _ORDER = {ERROR: 0, WARNING: 1, INFO: 2}
 
 # The severity a code has unless the finder says otherwise: a step that an
@@ -37,6 +38,7 @@ SEVERITY = {
     "disk-low": WARNING,
     # Beyond the codes of the first design:
     "unreadable": WARNING,        # a folder, record or graph file that could not be read
+    "record-invalid": WARNING,    # a field of a record that cannot be: it counts as missing
     "run-older": INFO,            # another launch in the same folder, kept apart
     "run-crashed": WARNING,       # the training died: killed, or by an exception
     "operator-foreign": WARNING,  # files of operators that their graph does not have
@@ -61,6 +63,7 @@ class Problem:
         return text + ("\n  %s" % terminal(self.hint) if self.hint else "")
 
     def to_json(self) -> Dict[str, Any]:
+        """The finding as an entry of the manifest's `problems`."""
         return dataclasses.asdict(self)
 
 
@@ -79,6 +82,15 @@ class Problems:
 
     def add(self, code: str, message: str, hint: Optional[str] = None,
             path: Optional[str] = None, severity: Optional[str] = None) -> None:
+        """Notes a finding, unless the same was noted before.
+
+        Args:
+          code: a key of SEVERITY.
+          message: what is.
+          hint: what to do about it.
+          path: the file or folder that it is about, absolute.
+          severity: ERROR, WARNING or INFO. Defaults to that of the code.
+        """
         key = (code, path, message)
         if key in self._seen:
             return
@@ -100,7 +112,14 @@ class Problems:
 
     def unusable(self, what: str, error: Exception, path: str,
                  then: str = "") -> None:
-        """A record that cannot be read. What is no file at all has a code of its own."""
+        """A record that cannot be read. What is no file at all has a code of its own.
+
+        Args:
+          what: the record in words, such as "the journal".
+          error: why it cannot be read.
+          path: of the record.
+          then: what follows, put behind the message.
+        """
         if isinstance(error, NotRegularError):
             self.not_a_file(error)
             return
@@ -109,10 +128,12 @@ class Problems:
         self.add("unreadable", "cannot read %s %s: %s%s" % (what, path, reason, then), path=path)
 
     def extend(self, problems: Iterable[Problem]) -> None:
+        """Notes findings of another collection."""
         for found in problems:
             self.add(found.code, found.message, found.hint, found.path, found.severity)
 
     def count(self, code: str) -> int:
+        """How many findings have this code."""
         return self._counts.get(code, 0)
 
     def result(self) -> List[Problem]:

@@ -1,89 +1,37 @@
-"""Run records and journals: what a training process wrote about itself.
+"""Run records and journals, read: what a training process wrote about itself.
 
-`runs/{run_id}/run.json` has options, environment and process; the journal
-`runs/{run_id}/iterations.jsonl` has one JSON object a line: fits, sections (a
-section is one executed training function with its own counter from 0),
-executions that were to be dumped, corrections, counts, and the operators of
-the traced function. Both are written by capture; a torn last line of the
-journal is what a killed process leaves, and is ignored.
+`runs/{run_id}/run.json` has options, environment and process (`run_record`); the journal
+`runs/{run_id}/iterations.jsonl` has one event a line (`journal_lines`): fits, sections (a
+section is one executed training function with its own counter from 0), executions that
+were to be dumped, corrections, counts, and the operators of the traced function. A torn last
+line of the journal is what a killed process leaves, and is ignored.
 """
 from __future__ import annotations
 
-import calendar
 import dataclasses
 import itertools
-import json
 import os
-import re
 import socket
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional
 
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import ConfigError, FormatError
-from keras_npu_dump.files.read_limited import (
-    MAX_JOURNAL,
-    MAX_JOURNAL_LINE,
-    MAX_RUN_RECORD,
-    read_json,
-    read_lines,
-)
+from keras_npu_dump.files.read_limited import MAX_RUN_RECORD, read_json
 from keras_npu_dump.files.regular import NotRegularError, kind_of
+from keras_npu_dump.files.timestamps import parse_offset, parse_time
+from keras_npu_dump.records.checked import MOST_FAULTS, Faults
+from keras_npu_dump.records.journal_lines import (
+    RecordedExecution,
+    RecordedSection,
+    lines_of,
+    sections_of,
+)
+from keras_npu_dump.records.layout import JOURNAL_FILE, RUN_FILE, RUNS, root_of
 from keras_npu_dump.records.liveness import is_running
 from keras_npu_dump.records.problems import Problems
+from keras_npu_dump.records.run_record import check_run
 
-RUN_FILE = "run.json"
-JOURNAL_FILE = "iterations.jsonl"
 _MANY = 10000  # executions that are believed without a line of the journal
-
-
-@dataclasses.dataclass
-class RecordedExecution:
-    """A dumped execution: its index on the device and the batch it was."""
-
-    data_index: int
-    iteration: Optional[Dict[str, int]]
-    uncertain: Optional[str]
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether the journal itself doubts the index; several batches in one are no doubt."""
-        marks = (self.uncertain or "").split("; ")
-        return any(mark and not mark.startswith("steps_per_execution") for mark in marks)
-
-
-@dataclasses.dataclass
-class RecordedSection:
-    """One executed training function; `count` is None until the journal knows it.
-
-    `count` is of executions that had begun; it is `final` at the end of the process.
-    """
-
-    number: int
-    model: Optional[str] = None
-    reason: Optional[str] = None
-    graph_name: Optional[str] = None
-    operators: Tuple[str, ...] = ()
-    executions: Dict[int, RecordedExecution] = dataclasses.field(default_factory=dict)
-    count: Optional[int] = None
-    final: bool = False
-
-    @property
-    def last(self) -> Optional[int]:
-        """The highest data_index known to have been executed."""
-        known = list(self.executions)
-        if self.count:
-            known.append(self.count - 1)
-        return max(known) if known else None
-
-    def has_ended(self, index: int, all_is_over: bool) -> bool:
-        """Whether the journal says that an execution has ended.
-
-        A later one has begun; or it is the last, and then `all_is_over` says whether
-        what had begun has ended.
-        """
-        if any(other > index for other in self.executions):
-            return True
-        return self.count is not None and self.count > index + (0 if all_is_over else 1)
 
 
 @dataclasses.dataclass
@@ -105,47 +53,60 @@ class RecordedRun:
     @property
     def root(self) -> str:
         """The folder that holds `runs`."""
-        return os.path.dirname(os.path.dirname(self.folder))
+        return root_of(self.folder)
 
     @property
     def rank(self) -> Optional[int]:
-        return _integer(self.document.get("rank"))
+        """Number of the process in its job."""
+        return self._number("rank")
 
     @property
     def device(self) -> Optional[int]:
-        return _integer(self.document.get("device"))
+        """Logical number of its device."""
+        return self._number("device")
 
     @property
     def pid(self) -> Optional[int]:
-        return _integer(self.document.get("pid"))
+        """Its process id on its host."""
+        return self._number("pid")
+
+    def _number(self, name: str) -> Optional[int]:
+        value = self.document.get(name)
+        return value if isinstance(value, int) else None
+
+    def _text(self, name: str) -> Optional[str]:
+        value = self.document.get(name)
+        return value if isinstance(value, str) else None
 
     @property
     def host(self) -> Optional[str]:
-        return self.document.get("host")
+        """The name of its host."""
+        return self._text("host")
 
     @property
     def options(self) -> Dict[str, Any]:
+        """The dump options of its device; empty where they are not known."""
         return self.document.get("options") or {}
 
     @property
-    def environment(self) -> Dict[str, Any]:
+    def environment(self) -> Dict[str, str]:
+        """The variables that decided about graphs and dumps; empty where they are not known."""
         return self.document.get("environment") or {}
 
     @property
     def status(self) -> Optional[str]:
-        return self.document.get("status")
+        """"running", "ended" or "failed"."""
+        return self._text("status")
 
     @property
     def cause(self) -> Optional[str]:
         """Why a failed run ended, such as "interrupted by SIGINT"; None where nobody knows."""
-        cause = self.document.get("cause")
-        return cause if isinstance(cause, str) and cause else None
+        return self._text("cause") or None
 
     @property
     def outages(self) -> List[str]:
         """Why something that the process wanted to write could not be written."""
-        found = self.document.get("outages")
-        return [str(one) for one in found] if isinstance(found, list) else []
+        return list(self.document.get("outages") or ())
 
     @property
     def started(self) -> Optional[float]:
@@ -154,6 +115,7 @@ class RecordedRun:
 
     @property
     def ended(self) -> Optional[float]:
+        """Seconds since the epoch, None where it has not, or the record does not say."""
         return parse_time(self.document.get("ended"))
 
     @property
@@ -192,11 +154,7 @@ class RecordedRun:
     @property
     def utc_offset(self) -> Optional[int]:
         """Seconds that the process's local time is ahead of UTC."""
-        match = re.match(r"([+-])(\d\d):?(\d\d)$", str(self.document.get("timezone") or ""))
-        if not match:
-            return None
-        seconds = int(match.group(2)) * 3600 + int(match.group(3)) * 60
-        return -seconds if match.group(1) == "-" else seconds
+        return parse_offset(self.document.get("timezone"))
 
     @property
     def asked(self) -> Optional[StepSet]:
@@ -220,42 +178,45 @@ def parse_steps(value: Any) -> Optional[StepSet]:
         return None
 
 
-def parse_time(text: Any) -> Optional[float]:
-    """Seconds since the epoch of an ISO time; without an offset it is UTC."""
-    if not isinstance(text, str):
-        return None
-    match = re.match(
-        r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$", text)
-    if not match:
-        return None
-    seconds = float(calendar.timegm(tuple(int(match.group(i)) for i in range(1, 7))))
-    if match.group(7):
-        seconds += float(match.group(7))
-    zone = match.group(8)
-    if zone and zone != "Z":
-        digits = zone[1:].replace(":", "")
-        shift = int(digits[:2]) * 3600 + int(digits[2:]) * 60
-        seconds += shift if zone[0] == "-" else -shift
-    return seconds
+def read_runs(dump_path: str, problems: Problems, brief: bool = False) -> List[RecordedRun]:
+    """All run records below `{dump_path}/runs`, in the order of their folders.
 
-
-def read_runs(dump_path: str, problems: Problems) -> List[RecordedRun]:
-    """All run records below `{dump_path}/runs`, by run id. Broken ones are told, not raised."""
-    folder = os.path.join(dump_path, "runs")
+    Args:
+      dump_path: that may have records.
+      problems: are told of broken ones; none is raised.
+      brief: tell one fault of each file, as at the end of a training that has a good record.
+    """
+    folder = os.path.join(dump_path, RUNS)
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
     runs = []
     for name in names:
-        run = read_run(os.path.join(folder, name), problems)
+        run = read_run(os.path.join(folder, name), problems, brief=brief)
         if run is not None:
             runs.append(run)
+    _rename_twins(runs, problems)
     return runs
 
 
+def _rename_twins(runs: List[RecordedRun], problems: Problems) -> None:
+    """Runs that have the id of another one get the name of their folder, which is theirs."""
+    known = {os.path.basename(run.folder) for run in runs}
+    taken = set()
+    for run in runs:
+        own = os.path.basename(run.folder)
+        if run.run_id != own and (run.run_id in known or run.run_id in taken):
+            faults = Faults()
+            faults.add("run_id", "an id that no other run has", run.run_id)
+            faults.tell(problems, os.path.join(run.folder, RUN_FILE))
+            run.run_id = own
+        taken.add(run.run_id)
+
+
 def read_run(folder: str, problems: Problems,
-             known: Optional[Dict[str, Any]] = None) -> Optional[RecordedRun]:
+             known: Optional[Dict[str, Any]] = None,
+             brief: bool = False) -> Optional[RecordedRun]:
     """The run of `{dump_path}/runs/{run_id}`; None where there is no readable record.
 
     Args:
@@ -264,15 +225,17 @@ def read_run(folder: str, problems: Problems,
       known: what the run's own process knows beside its files, which may be gone or not
         written to the end: "record", the fields; "journal", lines; "closed", whether all
         was written that will be.
+      brief: see `read_runs`.
     """
     what = kind_of(folder)
     if what is not None and not what.endswith("a folder"):
         problems.not_a_file(NotRegularError(folder, "expected a run folder, this is %s" % what))
         return None
     path = os.path.join(folder, RUN_FILE)
+    faults = Faults()
     document: Dict[str, Any] = {}
     try:
-        document = read_json(path, MAX_RUN_RECORD)
+        document = check_run(read_json(path, MAX_RUN_RECORD), faults)
     except FileNotFoundError:
         if known is None and not os.path.exists(os.path.join(folder, JOURNAL_FILE)):
             return None
@@ -283,45 +246,26 @@ def read_run(folder: str, problems: Problems,
     except (OSError, FormatError) as error:
         problems.unusable("the run record", error, path)
     if known is not None:
-        document = dict(known["record"])
-    if not isinstance(document, dict):
-        document = {}
-    run_id = str(document.get("run_id") or os.path.basename(folder))
-    run = RecordedRun(folder, run_id, document, [], over=known is not None and known["closed"])
-    lines = _lines_of(os.path.join(folder, JOURNAL_FILE), problems)
+        faults = Faults()
+        document = check_run(known["record"], faults)
+    faults.tell(problems, path, 1 if brief else MOST_FAULTS)
+    run_id = document.get("run_id") or os.path.basename(folder)
+    run = RecordedRun(folder, run_id, document, [],
+                      over=known is not None and bool(known["closed"]))
+    journal = os.path.join(folder, JOURNAL_FILE)
+    lines = lines_of(journal, problems)
     if known is not None:
-        lines = itertools.chain(lines, known["journal"].split(b"\n"))
-    _read_lines(run, lines)
+        lines = itertools.chain(lines, known["journal"].splitlines(True))
+    journal_faults = Faults()
+    _read_lines(run, lines, journal_faults)
+    journal_faults.tell(problems, journal, 1 if brief else MOST_FAULTS)
     return run
 
 
-def read_journal(path: str, asked: Optional[StepSet] = None,
-                 problems: Optional[Problems] = None) -> List[RecordedSection]:
-    """The sections of a journal in order; an empty list where there is none.
-
-    Args:
-      path: of the journal.
-      asked: the steps that the run dumps, where they are known.
-      problems: are told of a journal that cannot be read.
-    """
-    return _sections(_lines_of(path, problems), asked, [])
-
-
-def _lines_of(path: str, problems: Optional[Problems]) -> Iterator[bytes]:
-    try:
-        yield from read_lines(path, MAX_JOURNAL, MAX_JOURNAL_LINE)
-    except FileNotFoundError:
-        pass
-    except (OSError, FormatError) as error:
-        if problems is not None:
-            problems.unusable("the journal", error, path)
-
-
-def _read_lines(run: RecordedRun, lines: Iterable[bytes]) -> None:
-    run.sections = _sections(lines, run.asked, run.lost)
+def _read_lines(run: RecordedRun, lines: Iterable[bytes], faults: Faults) -> None:
+    run.sections = sections_of(lines, run.asked, run.lost, faults)
     counts = run.document.get("counts")
-    lost = run.document.get("lost_lines")
-    if not lost or not isinstance(counts, list):
+    if not counts or not run.document.get("lost_lines"):
         return
     # The end of the record knows what the journal had no room for.
     known = {section.number: section for section in run.sections}
@@ -330,7 +274,7 @@ def _read_lines(run: RecordedRun, lines: Iterable[bytes]) -> None:
         if section is None:
             section = RecordedSection(number)
             run.sections.append(section)
-        if isinstance(count, int) and not section.final:
+        if not section.final:
             section.count, section.final = count, True
         _fill(section, run.asked)
     run.sections.sort(key=lambda one: one.number)
@@ -346,67 +290,3 @@ def _fill(section: RecordedSection, asked: Optional[StepSet]) -> None:
                 index, None, "the journal could not be written"))
 
 
-def _sections(lines: Iterable[bytes], asked: Optional[StepSet],
-              lost: List[Dict[str, Any]]) -> List[RecordedSection]:
-    sections: Dict[int, RecordedSection] = {}
-    for line in lines:
-        try:
-            event = json.loads(line.decode("utf-8"))
-            if event["event"] == "lost":
-                lost.append(event)
-                continue
-            _apply(sections, event, asked)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            # The torn last line of a killed process, or a line of a later version.
-            continue
-    return [sections[number] for number in sorted(sections)]
-
-
-def _apply(sections: Dict[int, RecordedSection], event: Dict[str, Any],
-           asked: Optional[StepSet]) -> None:
-    kind = event["event"]
-    if kind not in ("section", "execution", "graph", "count", "correct", "withdraw"):
-        return
-    number = int(event["section"])
-    section = sections.setdefault(number, RecordedSection(number))
-    if kind == "section":
-        section.model = event.get("model")
-        section.reason = event.get("reason")
-    elif kind == "execution":
-        _execute(section, int(event["data_index"]), event, None)
-    elif kind == "withdraw":
-        # Noted at its begin, and the call never reached the device.
-        section.executions.pop(int(event["data_index"]), None)
-    elif kind == "graph":
-        section.graph_name = event.get("name") or section.graph_name
-        section.operators = tuple(event.get("operators") or ()) or section.operators
-    elif kind == "count":
-        section.count = int(event["count"])
-        section.final = bool(event.get("final"))
-    else:
-        # The journal counted an execution to one function and learned later
-        # that it was the first of a retraced one, with a counter of its own.
-        origin = sections.setdefault(int(event["from_section"]),
-                                     RecordedSection(int(event["from_section"])))
-        moved = origin.executions.pop(int(event["data_index"]), None)
-        index = int(event["to_index"])
-        if (moved is not None or "batch" in event) and (asked is None or index in asked):
-            _execute(section, index, event, moved)
-
-
-def _execute(section: RecordedSection, index: int, event: Dict[str, Any],
-             moved: Optional[RecordedExecution]) -> None:
-    iteration = None
-    if event.get("fit") is not None and event.get("epoch") is not None:
-        iteration = {key: int(event[key]) for key in ("fit", "epoch", "batch")}
-    elif moved is not None:
-        iteration = moved.iteration
-    uncertain = event.get("uncertain") or (moved.uncertain if moved else None)
-    section.executions[index] = RecordedExecution(index, iteration, uncertain)
-
-
-def _integer(value: Any) -> Optional[int]:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None

@@ -319,3 +319,14 @@ def _mapping(tree):
         stream.write("%s,%s\n%s" % (digits, goal, tree.rng.choice(["", "\"", ",,,\n", "1" * 9999])))
     tree.hostile.append(folder)
     return None
+
+
+def groups():
+    """All kinds, those alike together: each group has its turn."""
+    from tests.abuse import records  # noqa: F401  # adds its kinds
+    found = {}
+    for name in sorted(KINDS):
+        # One thing in all places, one change of all files.
+        head = re.split(" (?:beside|for|in) | (?=%s)" % "|".join(FILES + RECORDS), name)[0]
+        found.setdefault((head, " beside " in name), []).append(name)
+    return list(found.values())

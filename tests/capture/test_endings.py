@@ -4,7 +4,8 @@ import json
 import pytest
 
 from keras_npu_dump.collector.checks import run_ending
-from keras_npu_dump.records.reading import RecordedRun, RecordedSection
+from keras_npu_dump.records.journal_lines import RecordedSection
+from keras_npu_dump.records.reading import RecordedRun
 from tests.capture.test_session import PRELUDE
 from tests.conftest import run_python
 

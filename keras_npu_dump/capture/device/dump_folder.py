@@ -63,32 +63,7 @@ def shortened(path: str) -> str:
         path[:100], path[-50:], len(path))
 
 
-def current_folder() -> str:
-    """The working directory, "" where it was deleted or cannot be named."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
 def _first_non_folder(path: str) -> str:
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return path
-
-
-def relative_to(path: str, folder: str) -> str:
-    """A path as the records keep it.
-
-    Args:
-      path: absolute, or relative to the working directory; "" stays so.
-      folder: the dump folder, absolute.
-
-    Returns:
-      The path relative to `folder` where it lies inside, else absolute.
-    """
-    if not path:
-        return path
-    path = os.path.abspath(path)
-    inside = os.path.relpath(path, folder)
-    return path if inside.split(os.sep)[0] == os.pardir else inside

@@ -7,10 +7,13 @@ import os
 import time
 from typing import Dict
 
-from keras_npu_dump.capture.device.dump_folder import current_folder
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.paths import current_folder, relative_to
 from keras_npu_dump.files.private_folders import make_private
+from keras_npu_dump.records import liveness
+from keras_npu_dump.records.layout import GRAPHS, graph_places
+from keras_npu_dump.records.run_record import Surroundings
 
 # What a later reader of a run must know to explain what it finds.
 RECORDED = (
@@ -31,16 +34,19 @@ def recorded_environment() -> Dict[str, str]:
     return {name: os.environ[name] for name in RECORDED if name in os.environ}
 
 
+def surroundings(dump_path: str) -> Surroundings:
+    """What a run's record keeps of the environment, as it is now.
+
+    Args:
+      dump_path: the dump folder, absolute.
+    """
+    return Surroundings(recorded_environment(), relative_to(graph_folder(), dump_path))
+
+
 def process_start() -> float:
     """Seconds since 1970 when this process began; an hour ago where Linux does not tell."""
-    try:
-        with open("/proc/self/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[19])
-        with open("/proc/uptime", encoding="ascii") as file:
-            uptime = float(file.read().split()[0])
-        return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return time.time() - 3600.0
+    began = liveness.began(os.getpid())
+    return time.time() - 3600.0 if began is None else began
 
 
 def _forget_other_process() -> None:
@@ -67,7 +73,7 @@ def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
     if not config.graph:
         return
     _forget_other_process()
-    graphs = os.path.abspath(config.graph_path or os.path.join(dump_path, "graphs"))
+    graphs = os.path.abspath(config.graph_path or os.path.join(dump_path, GRAPHS))
     for name, value in (("DUMP_GE_GRAPH", "2"), ("DUMP_GRAPH_PATH", graphs),
                         ("DUMP_GRAPH_LEVEL", config.graph_level)):
         os.environ.setdefault(name, value)
@@ -82,9 +88,4 @@ def set_graph_environment(config: DumpConfig, dump_path: str) -> None:
 
 def graph_folder() -> str:
     """Where GE writes graph files of this process, or the folder above its pid folder."""
-    if "NPU_COLLECT_PATH" in os.environ:
-        return os.path.join(os.environ["NPU_COLLECT_PATH"], "extra-info", "graph")
-    for name in ("DUMP_GRAPH_PATH", "ASCEND_WORK_PATH"):
-        if name in os.environ:
-            return os.environ[name] or current_folder()
-    return current_folder()
+    return graph_places(os.environ)[0].folder or current_folder()

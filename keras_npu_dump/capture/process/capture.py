@@ -3,6 +3,7 @@
 Callbacks, sessions and `apply` are faces of it.
 """
 import os
+import sys
 import threading
 import time
 import weakref
@@ -15,14 +16,16 @@ from keras_npu_dump.capture.model import train_function
 from keras_npu_dump.capture.model.optimizer_updates import Updates
 from keras_npu_dump.capture.process import end_messages, ending, first_dump
 from keras_npu_dump.capture.process.lookout import Lookout
-from keras_npu_dump.capture.process.run_record import RunRecord
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import ResolvedDump
 from keras_npu_dump.collector.collect import collect
+from keras_npu_dump.config.options import RECORDS
 from keras_npu_dump.errors import DumpError
+from keras_npu_dump.files.masking import kept_arguments
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.records.journal import Journal, Section
 from keras_npu_dump.records.manifest import Manifest
+from keras_npu_dump.records.run_record import RunRecord
 
 # Seconds for which `Capture.manifest` gives the same answer to the same count.
 _FRESH = 30.0
@@ -43,6 +46,7 @@ class Capture:
       opened_options: the dump options at `npu_device.open()`; None before.
       ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
+      kept: what the run's record keeps of the script's arguments, see the option `record`.
       final: the manifest of the end, None before or without.
       lookout: sees what is deleted.
       strict: whoever asked for this dump wants it whole; `strict_told` once an exception
@@ -58,6 +62,7 @@ class Capture:
         self.config = resolved.config
         self.cluster = cluster
         self.record = record
+        self.kept = resolved.asked.record
         self.journal = journal
         self.dump_path = self.config.dump_path
         self.steps = self.config.dumped_steps
@@ -84,6 +89,18 @@ class Capture:
         # The last manifest, what it is the answer to, and until when.
         self._answer: Optional[Tuple[Any, float, Manifest]] = None
         ending.close_after_device(module, self.close)
+
+    def keep_less(self, kept: str) -> None:
+        """Of several requests for one dump the most private one says what is kept; where
+        `run` was told so, its command line does.
+
+        Args:
+          kept: see the option `record`.
+        """
+        told = self.is_of_run and "record" in self.resolved.asked.explicit
+        if not told and RECORDS.index(kept) > RECORDS.index(self.kept):
+            self.kept = kept
+            self.record.write(script=kept_arguments(sys.argv, kept))
 
     def before_open(self) -> None:
         """Makes again what a script has cleared meanwhile, and tells the user what will fail."""

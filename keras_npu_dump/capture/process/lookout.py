@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Set
 
 from keras_npu_dump import messages, outages
 from keras_npu_dump.capture.device import environment
-from keras_npu_dump.capture.device.dump_folder import relative_to
+from keras_npu_dump.files.paths import relative_to
 from keras_npu_dump.formats import names
 from keras_npu_dump.formats.tree import numeric_key
+from keras_npu_dump.records import journal_lines
 
 if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
@@ -190,7 +191,7 @@ class Lookout:
     def _note(self, what: str, path: str, **fields: Any) -> None:
         capture = self._capture
         capture.journal.write(
-            "lost", what=what, path=relative_to(path, capture.dump_path),
+            journal_lines.LOST, what=what, path=relative_to(path, capture.dump_path),
             executions=sum(one.index for one in capture.journal.sections), **fields)
 
 

@@ -5,8 +5,9 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
+from keras_npu_dump.records.journal_lines import RecordedSection
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.reading import RecordedRun, RecordedSection
+from keras_npu_dump.records.reading import RecordedRun
 
 _KINDS = {"all": "the dump folder", "records": "records, which were written again",
           "graphs": "graph files", "steps": "dump data"}
@@ -43,7 +44,7 @@ def took(run: RecordedRun, section: RecordedSection, index: int) -> bool:
 
 def _took(event: Dict[str, Any], section: RecordedSection, index: int) -> bool:
     ran = event.get("executions")
-    if not isinstance(ran, int) or index >= ran:
+    if ran is None or index >= ran:
         return False
     if event.get("what") == "all":
         return True

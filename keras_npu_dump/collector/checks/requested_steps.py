@@ -12,8 +12,9 @@ from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.scan.folders import DumpFolder
 from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.records.journal_lines import RecordedSection
 from keras_npu_dump.records.problems import INFO, WARNING, Problems
-from keras_npu_dump.records.reading import RecordedRun, RecordedSection, parse_steps
+from keras_npu_dump.records.reading import RecordedRun, parse_steps
 
 # A list of single steps longer than this is told as a count.
 _MANY = 50

@@ -1,8 +1,7 @@
 """Finds Build graph files where GE may have left them.
 
-GE writes to NPU_COLLECT_PATH, else DUMP_GRAPH_PATH, else ASCEND_WORK_PATH,
-else the current directory of the training process (GE graph_utils.cc); capture
-points DUMP_GRAPH_PATH to `{dump_path}/graphs`. The file of what was executed
+GE writes where `records.layout.graph_places` says; capture points DUMP_GRAPH_PATH to
+`{dump_path}/graphs`. The file of what was executed
 has the stage `Build` exactly; the other stages are left alone.
 """
 from __future__ import annotations
@@ -16,6 +15,7 @@ from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.regular import NotRegularError, check_regular, what_is_there
 from keras_npu_dump.formats.names import GraphName, parse_graph_name
 from keras_npu_dump.formats.tree import is_time, walk
+from keras_npu_dump.records.layout import GRAPHS, graph_places
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import RecordedRun
 
@@ -112,7 +112,7 @@ def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[RecordedRun
                 # its records name the place where it was before.
                 break
     for root in roots:
-        _walk(found, os.path.join(root, "graphs"), problems)
+        _walk(found, os.path.join(root, GRAPHS), problems)
     for root in dict.fromkeys([path, *roots]):
         _near(found, root, problems)
     if not found.taken:
@@ -135,12 +135,9 @@ def _run_folders(run: RecordedRun, dump_path: str) -> Iterator[Tuple[str, bool]]
 
 
 def _variables(environment: Dict[str, str], base: str) -> Iterator[Tuple[str, bool]]:
-    for variable, below, deep in (("NPU_COLLECT_PATH", os.path.join("extra-info", "graph"), True),
-                                  ("DUMP_GRAPH_PATH", "", True),
-                                  ("ASCEND_WORK_PATH", "", False)):
-        value = environment.get(variable)
-        if value:
-            yield os.path.join(base, value, below), deep
+    for place in graph_places(environment):
+        if place.variable is not None and environment[place.variable]:
+            yield os.path.join(base, place.folder), place.has_pid_folders
 
 
 def _surroundings() -> Iterator[Tuple[str, bool]]:
@@ -161,7 +158,7 @@ def _near(found: Search, root: str, problems: Problems) -> None:
     _flat(found, root, problems)
     for name in _folders(root):
         folder = os.path.join(root, name)
-        if _PID.match(name) or name == "graphs":
+        if _PID.match(name) or name == GRAPHS:
             _walk(found, folder, problems)
         elif name == "extra-info":
             _walk(found, os.path.join(folder, "graph"), problems)

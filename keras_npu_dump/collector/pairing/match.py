@@ -7,7 +7,7 @@ from typing import List, Optional
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
-from keras_npu_dump.records.reading import RecordedSection
+from keras_npu_dump.records.journal_lines import RecordedSection
 
 
 @dataclasses.dataclass

@@ -8,7 +8,8 @@ from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.rules.by_name import whole_name
 from keras_npu_dump.collector.rules.content import SAME_OPERATORS
 from keras_npu_dump.collector.rules.evidence import Unit
-from keras_npu_dump.records.reading import RecordedRun, RecordedSection
+from keras_npu_dump.records.journal_lines import RecordedSection
+from keras_npu_dump.records.reading import RecordedRun
 
 # What ties a graph to its section of the journal, strongest first.
 RULES = ["name", "operators", "order"]

@@ -150,7 +150,8 @@ def _fit(session: Session, run: RecordedRun,
         return None
     if run.root != session.root and session.root in own_roots:
         return None
-    differences = _differences(session, run)
+    # A record without a device may be anybody's.
+    differences = _differences(session, run) + (session.device is not None and run.device is None)
     started, ended = run.started, run.ended
     local = local_seconds(session.time)
     if started is None or (local is None and session.first_dump is None):

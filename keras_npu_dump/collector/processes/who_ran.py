@@ -80,7 +80,8 @@ def find_processes(tree: Tree, run_id: Optional[str], asking: Optional[RecordedR
     sessions = group_sessions(tree.folders, tree.dump_path)
     # Dump paths of several hosts may lie side by side, each with records of its own.
     roots = list(dict.fromkeys([tree.dump_path] + sorted(one.root for one in sessions)))
-    runs = [run for root in roots for run in read_runs(root, problems)]
+    runs = [run for root in roots for run in read_runs(
+        root, problems, brief=run_id is not None)]
     if asking is not None:
         runs = [run for run in runs if run.run_id != run_id] + [asking]
     link_runs(sessions, runs)

@@ -16,7 +16,7 @@ from keras_npu_dump.collector.rules.evidence import (
     Unit,
     rule,
 )
-from keras_npu_dump.records.reading import RecordedSection
+from keras_npu_dump.records.journal_lines import RecordedSection
 
 
 @rule("pid")

@@ -10,9 +10,8 @@ import re
 from typing import Any, List, Optional
 
 from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
-from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.quoting import UnwritableError, flag_comment, flag_line
-from keras_npu_dump.records.manifest import write_atomically
 
 NAME = "next.flags"
 _STEPS = re.compile(r"[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*\Z")
@@ -88,7 +87,7 @@ def write_flagfile(planned: NextDump, path: str) -> None:
     """
     try:
         write_atomically(path, planned.text.encode("utf-8"))
-    except InputError as error:
-        planned.leave_out("flagfile", path, str(error))
+    except OSError as error:
+        planned.leave_out("flagfile", path, "cannot write %s: %s" % (path, error.strerror))
         return
     planned.flagfile = os.path.abspath(path)

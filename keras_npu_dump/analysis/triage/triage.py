@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Optional, Union
 
 from keras_npu_dump.analysis.graph.operators import fusion_pass
 from keras_npu_dump.analysis.run import Run, open_run
-from keras_npu_dump.analysis.triage.checked import checked
 from keras_npu_dump.analysis.triage.findings import coverage
 from keras_npu_dump.analysis.triage.findings.gaps import Gap, Selection, gaps_of, nothing_known
 from keras_npu_dump.analysis.triage.findings.series import Series
@@ -30,6 +29,7 @@ from keras_npu_dump.analysis.triage.rules import (
     precision,
     rank_differences,
 )
+from keras_npu_dump.analysis.triage.summary import checked
 from keras_npu_dump.analysis.views import Rank
 from keras_npu_dump.collector.graphs.roles import ROLES
 from keras_npu_dump.errors import InputError

@@ -75,15 +75,15 @@ class Folder:
                 pass  # another file system, too many links, or a file of somebody else
             try:
                 with self._new(path) as copy:
-                    size = 0
+                    written = 0
                     for block in _blocks(stream, source):
-                        size += copy.write(block)
+                        written += copy.write(block)
             except FormatError:
                 os.unlink(path)
                 raise
             shutil.copystat(source, path)
             os.chmod(path, 0o600)
-            return False, size
+            return False, written
 
     def write(self, name: str, pieces: Iterable[bytes]) -> int:
         """Makes a file of mode 0600, not executable; none where a piece fails.

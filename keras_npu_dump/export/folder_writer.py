@@ -215,9 +215,9 @@ class FolderWriter:
             tensor_left = count
             _write_all(fd, [head])
             for block in self._blocks(file, entry):
-                block = block[:tensor_left]
-                _write_all(fd, [block])
-                tensor_left -= block.size
+                part = block[:tensor_left]
+                _write_all(fd, [part])
+                tensor_left -= part.size
         self._count(size)
         return True
 

@@ -106,8 +106,9 @@ class JournalFile:
         new, part = create_beside(self.path, append=True)
         try:
             for piece in _pieces(old):
-                while piece:
-                    piece = piece[os.write(new, piece):]
+                left = piece
+                while left:
+                    left = left[os.write(new, left):]
             os.fsync(new)
             os.replace(part, self.path)
         except BaseException:

@@ -53,13 +53,13 @@ class Driver:
 
 def serve():
     # What every command would import anew.
-    import keras_npu_dump.analysis.inspect.run_contents  # noqa: F401
-    import keras_npu_dump.analysis.triage.triage  # noqa: F401
-    import keras_npu_dump.cli.running  # noqa: F401
-    import keras_npu_dump.collector.collect  # noqa: F401
-    import keras_npu_dump.doctor.diagnosis  # noqa: F401
-    import keras_npu_dump.export.msaccucmp  # noqa: F401
-    import keras_npu_dump.report.manifest_print  # noqa: F401
+    import keras_npu_dump.analysis.inspect.run_contents
+    import keras_npu_dump.analysis.triage.triage
+    import keras_npu_dump.cli.running
+    import keras_npu_dump.collector.collect
+    import keras_npu_dump.doctor.diagnosis
+    import keras_npu_dump.export.msaccucmp
+    import keras_npu_dump.report.manifest_print
     import keras_npu_dump.report.triage_text  # noqa: F401
     from keras_npu_dump.cli import main
     for line in sys.stdin:

@@ -91,7 +91,7 @@ def endure(folder, name, valid, read):
             accepted += 1
         except FormatError as error:
             assert error.path and error.reason
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             raise AssertionError(
                 "mutation %d of seed %d: %r on %r"
                 % (number, SEED, error, data[:2000])) from error

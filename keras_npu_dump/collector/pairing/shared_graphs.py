@@ -32,7 +32,8 @@ def share_out(matches: Sequence[Match]) -> None:
         # unless there are graphs enough for each.
         by_model = len(models) >= len(graphs)
         rebuilt = _is_rebuild(members, graphs)
-        for position, match in enumerate(members):
+        for number, match in enumerate(members):
+            position = number
             if by_model:
                 position = models.index((id(match.unit.session), match.unit.model_name))
             chosen = graphs[min(position, len(graphs) - 1)]

@@ -121,7 +121,7 @@ class NpuBaseConfig:
 class NpuDumpConfig(NpuBaseConfig):
     """Data dump and overflow detection (`configs/dump_config.py`)."""
 
-    _OPTIONS = {
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
         "enable_dump": (False, SWITCH),
         "dump_path": (None, None),
         "dump_step": (None, None),
@@ -136,13 +136,14 @@ class NpuDumpConfig(NpuBaseConfig):
 class NpuProfilingConfig(NpuBaseConfig):
     """Profiling; accepted and without effect here."""
 
-    _OPTIONS = {"enable_profiling": (False, SWITCH), "profiling_options": (None, None)}
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
+        "enable_profiling": (False, SWITCH), "profiling_options": (None, None)}
 
 
 class NpuAoeConfig(NpuBaseConfig):
     """Tuning; accepted and without effect here."""
 
-    _OPTIONS = {
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
         "aoe_mode": (None, ["1", "2", "4"]),
         "work_path": ("./", None),
         "aoe_config_file": (None, None),
@@ -152,7 +153,7 @@ class NpuAoeConfig(NpuBaseConfig):
 class MemoryConfig(NpuBaseConfig):
     """Memory; accepted and without effect here."""
 
-    _OPTIONS = {
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
         "atomic_clean_policy": (0, [0, 1]),
         "static_memory_policy": (0, [0, 1, 2, 3, 4]),
         "variable_use_1g_huge_page": (0, [0, 1, 2]),
@@ -162,27 +163,28 @@ class MemoryConfig(NpuBaseConfig):
 class GraphMemoryOptimizeConfig(NpuBaseConfig):
     """Recomputation; accepted and without effect here."""
 
-    _OPTIONS = {"recompute": (None, ["auto", "manual"])}
+    _OPTIONS: ClassVar[Dict[str, Any]] = {"recompute": (None, ["auto", "manual"])}
 
 
 class NpuMultiBranchesConfig(NpuBaseConfig):
     """Dynamic dimensions; accepted and without effect here."""
 
-    _OPTIONS = {"input_shape": (None, None), "dynamic_dims": (None, None),
+    _OPTIONS: ClassVar[Dict[str, Any]] = {"input_shape": (None, None), "dynamic_dims": (None, None),
                 "dynamic_node_type": (None, ["0", "1"])}
 
 
 class LogicalDeviceDeployConfig(NpuBaseConfig):
     """Deployment over devices; accepted and without effect here."""
 
-    _OPTIONS = {"logical_device_cluster_deploy_mode": ("LB", ["LB", "SINGLE"]),
-                "logical_device_id": (None, None)}
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
+        "logical_device_cluster_deploy_mode": ("LB", ["LB", "SINGLE"]),
+        "logical_device_id": (None, None)}
 
 
 class NpuExperimentalConfig(NpuBaseConfig):
     """Experimental options; accepted and without effect here."""
 
-    _OPTIONS = {
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
         "multi_branches_config": NpuMultiBranchesConfig,
         "logical_device_deploy_config": LogicalDeviceDeployConfig,
         "graph_memory_optimize_config": GraphMemoryOptimizeConfig,
@@ -193,7 +195,7 @@ class NpuExperimentalConfig(NpuBaseConfig):
 class NpuRunContextOptions(NpuBaseConfig):
     """What `npu_device.npu_run_context` takes."""
 
-    _OPTIONS = {"experimental": NpuExperimentalConfig}
+    _OPTIONS: ClassVar[Dict[str, Any]] = {"experimental": NpuExperimentalConfig}
 
 
 _FREE = (None, None)
@@ -210,7 +212,7 @@ class NpuConfig(NpuBaseConfig):
     accepted as the adapter accepts it, so that scripts run unchanged.
     """
 
-    _OPTIONS = {
+    _OPTIONS: ClassVar[Dict[str, Any]] = {
         "graph_run_mode": (1, [0, 1]),
         "graph_memory_max_size": _FREE,
         "variable_memory_max_size": _FREE,

@@ -65,9 +65,10 @@ class Instrumented:
         self.slots = self.slots_of(flat)
         definition = self._definition(flat, name)
         gate = added_nodes.Gate(definition) if gated else None
-        for index, (tensor, dtype) in enumerate(self._own_outputs(flat)):
+        for index, (own, dtype) in enumerate(self._own_outputs(flat)):
+            tensor = own
             if gate is not None and dtype != tf_dtypes.DT_VARIANT:
-                tensor = gate.through(tensor, dtype)
+                tensor = gate.through(own, dtype)
             _add_output(definition, "dumped_%d" % index, dtype, tensor)
         self.definitions.append(definition)
 

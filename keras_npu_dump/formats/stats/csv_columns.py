@@ -91,7 +91,8 @@ class CsvRows:
         row = 0
         for body in bodies:
             lines = []
-            for line in rows_in(body):
+            for read in rows_in(body):
+                line = read
                 found = line.count(b",") + 1
                 if found == len(fields) - 1 and "count" in self._place \
                         and b"NA" in line.split(b","):

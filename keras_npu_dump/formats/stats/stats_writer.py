@@ -106,14 +106,16 @@ def stat_cells(stats: Statistics, kernel: bool = False,
     cells = []
     for value in (stats.max, stats.min, stats.avg):
         if isinstance(value, float):
-            if kernel:
-                with np.errstate(over="ignore"):
-                    value = float(np.float32(value))
-            cells.append("%g" % value)
+            cells.append("%g" % (_through_32_bits(value) if kernel else value))
         else:
-            value = int(value)
+            whole = int(value)
             if kernel and not keep_int:
-                value = (value + (1 << 31)) % (1 << 32) - (1 << 31)
-            cells.append("%d" % value)
+                whole = (whole + (1 << 31)) % (1 << 32) - (1 << 31)
+            cells.append("%d" % whole)
     cells += ["%d" % count for count in stats[3:]]
     return cells
+
+
+def _through_32_bits(value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))

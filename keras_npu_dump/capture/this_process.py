@@ -2,7 +2,6 @@
 
 Two processes in one run folder would mix their counts.
 """
-import functools
 import os
 import sys
 from typing import Any, Optional
@@ -11,11 +10,12 @@ from keras_npu_dump import ranks
 from keras_npu_dump.capture.device import device_module, environment
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.resolve import ResolvedDump
+from keras_npu_dump.config.masking import kept_arguments
 from keras_npu_dump.files import streams
-from keras_npu_dump.files.masking import kept_arguments
+from keras_npu_dump.files.paths import relative_to
 from keras_npu_dump.records.journal import Journal
 from keras_npu_dump.records.layout import JOURNAL_FILE
-from keras_npu_dump.records.run_record import RunIdentity, RunRecord
+from keras_npu_dump.records.run_record import RunIdentity, RunRecord, Surroundings
 
 
 def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Capture:
@@ -31,10 +31,12 @@ def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Captur
     """
     streams.hold_places()
     config = resolved.config
+    identity = RunIdentity(cluster.rank, cluster.size, cluster.device,
+                           device_module.is_emulated(module))
     record = RunRecord(
-        config.dump_path, config.recorded_options,
-        RunIdentity(cluster.rank, cluster.size, cluster.device, device_module.is_emulated(module)),
-        functools.partial(environment.surroundings, config.dump_path),
+        config.dump_path, config.recorded, identity,
+        lambda: Surroundings(environment.recorded_environment(),
+                             relative_to(environment.graph_folder(), config.dump_path)),
         kept_arguments(sys.argv, resolved.asked.record))
     journal = Journal(os.path.join(record.folder, JOURNAL_FILE), config.dumped_steps)
     return Capture(module, resolved, cluster, record, journal)

@@ -182,7 +182,7 @@ class DumpConfig:
         return StepSet.all() if self.enable_dump_debug else self.dump_step
 
     @property
-    def recorded_options(self) -> Dict[str, Any]:
+    def recorded(self) -> Dict[str, Any]:
         """The options as run.json keeps them; dump_step "" is every execution."""
         return {
             "enable_dump": self.enable_dump, "dump_path": self.dump_path,

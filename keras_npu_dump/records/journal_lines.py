@@ -16,8 +16,8 @@ from keras_npu_dump.files.read_limited import (
     parse_json,
     read_lines,
 )
-from keras_npu_dump.records import checked
-from keras_npu_dump.records.checked import Faults
+from keras_npu_dump.records import field_kinds as checked
+from keras_npu_dump.records.field_kinds import Faults
 from keras_npu_dump.records.problems import Problems
 
 FIT = "fit"                # a fit or loop begins

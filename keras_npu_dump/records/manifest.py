@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.read_limited import MAX_MANIFEST, read_json
-from keras_npu_dump.records import checked
+from keras_npu_dump.records import field_kinds as checked
 from keras_npu_dump.records.layout import RUNS
 from keras_npu_dump.records.manifest_text import manifest_text
 from keras_npu_dump.records.problems import ERROR, SEVERITIES, Problem, Problems

@@ -19,7 +19,8 @@ from keras_npu_dump.errors import ConfigError, FormatError
 from keras_npu_dump.files.read_limited import MAX_RUN_RECORD, read_json
 from keras_npu_dump.files.regular import NotRegularError, kind_of
 from keras_npu_dump.files.timestamps import parse_offset, parse_time
-from keras_npu_dump.records.checked import MOST_FAULTS, Faults
+from keras_npu_dump.liveness import is_running
+from keras_npu_dump.records.field_kinds import MOST_FAULTS, Faults
 from keras_npu_dump.records.journal_lines import (
     RecordedExecution,
     RecordedSection,
@@ -27,7 +28,6 @@ from keras_npu_dump.records.journal_lines import (
     sections_of,
 )
 from keras_npu_dump.records.layout import JOURNAL_FILE, RUN_FILE, RUNS, root_of
-from keras_npu_dump.records.liveness import is_running
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.run_record import check_run
 

@@ -21,7 +21,7 @@ from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.read_limited import MAX_RUN_RECORD
 from keras_npu_dump.files.timestamps import utc_text
-from keras_npu_dump.records import checked
+from keras_npu_dump.records import field_kinds as checked
 from keras_npu_dump.records.layout import RUN_FILE, RUNS
 
 SCHEMA = "keras_npu_dump.run/1"

@@ -12,7 +12,7 @@ import pytest
 
 from keras_npu_dump import collect
 from keras_npu_dump.collector.checks import missing_files
-from keras_npu_dump.records.liveness import is_running
+from keras_npu_dump.liveness import is_running
 from tests.collect import making
 from tests.collect.making import TIME, TRAIN
 

@@ -206,6 +206,6 @@ def test_every_command_answers(tmp_path, monkeypatch, capsys, field, value):
 
 @pytest.mark.parametrize("pid", [0, -1, 1 << 40, 1 << 70])
 def test_a_pid_that_no_process_has_runs_nowhere(pid):
-    from keras_npu_dump.records.liveness import began, is_running
+    from keras_npu_dump.liveness import began, is_running
     assert not is_running(pid)
     assert began(pid) is None and began(os.getpid()) > 1e9

@@ -6,7 +6,7 @@ import pytest
 
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.files.timestamps import parse_offset
-from keras_npu_dump.records.checked import Faults
+from keras_npu_dump.records.field_kinds import Faults
 from keras_npu_dump.records.journal import Journal
 from keras_npu_dump.records.layout import graph_places
 from keras_npu_dump.records.problems import Problems

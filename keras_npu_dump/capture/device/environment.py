@@ -7,13 +7,12 @@ import os
 import time
 from typing import Dict
 
+from keras_npu_dump import liveness
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
-from keras_npu_dump.files.paths import current_folder, relative_to
+from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.private_folders import make_private
-from keras_npu_dump.records import liveness
 from keras_npu_dump.records.layout import GRAPHS, graph_places
-from keras_npu_dump.records.run_record import Surroundings
 
 # What a later reader of a run must know to explain what it finds.
 RECORDED = (
@@ -32,15 +31,6 @@ _SET_BY = "KERAS_NPU_DUMP_GRAPH_PATH_SET_BY"
 def recorded_environment() -> Dict[str, str]:
     """The variables of `RECORDED` that are set, by name."""
     return {name: os.environ[name] for name in RECORDED if name in os.environ}
-
-
-def surroundings(dump_path: str) -> Surroundings:
-    """What a run's record keeps of the environment, as it is now.
-
-    Args:
-      dump_path: the dump folder, absolute.
-    """
-    return Surroundings(recorded_environment(), relative_to(graph_folder(), dump_path))
 
 
 def process_start() -> float:

@@ -19,9 +19,9 @@ from keras_npu_dump.capture.process.lookout import Lookout
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import ResolvedDump
 from keras_npu_dump.collector.collect import collect
+from keras_npu_dump.config.masking import kept_arguments
 from keras_npu_dump.config.options import RECORDS
 from keras_npu_dump.errors import DumpError
-from keras_npu_dump.files.masking import kept_arguments
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.records.journal import Journal, Section
 from keras_npu_dump.records.manifest import Manifest
@@ -46,8 +46,8 @@ class Capture:
       opened_options: the dump options at `npu_device.open()`; None before.
       ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
-      kept: what the run's record keeps of the script's arguments, see the option `record`.
       final: the manifest of the end, None before or without.
+      kept: what the record keeps of the script's arguments, see the option `record`.
       lookout: sees what is deleted.
       strict: whoever asked for this dump wants it whole; `strict_told` once an exception
         has said that it is not.
@@ -62,10 +62,10 @@ class Capture:
         self.config = resolved.config
         self.cluster = cluster
         self.record = record
-        self.kept = resolved.asked.record
         self.journal = journal
         self.dump_path = self.config.dump_path
         self.steps = self.config.dumped_steps
+        self.kept = resolved.asked.record
         self.pid = os.getpid()
         self.since = (environment.process_start() if device_module.opened_ids(module)
                       else time.time())
@@ -97,7 +97,7 @@ class Capture:
         Args:
           kept: see the option `record`.
         """
-        told = self.is_of_run and "record" in self.resolved.asked.explicit
+        told = RUN in self.faces and "record" in self.resolved.asked.explicit
         if not told and RECORDS.index(kept) > RECORDS.index(self.kept):
             self.kept = kept
             self.record.write(script=kept_arguments(sys.argv, kept))

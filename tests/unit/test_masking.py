@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from keras_npu_dump.files.masking import masked_arguments
+from keras_npu_dump.config.masking import masked_arguments
 from tests.conftest import run_python
 
 SECRET = "s3cr3t"

@@ -61,7 +61,7 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
             capture.faces.append(who)
         capture.strict = capture.strict or config.strict
         if "record" in config.explicit:
-            capture.keep_less(config.record)
+            capture.keep(config.record, who == RUN)
     return capture
 
 

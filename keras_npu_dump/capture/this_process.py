@@ -69,14 +69,18 @@ def of_this_process(capture: Capture) -> Capture:
     module, resolved, cluster = capture.module, capture.resolved, ranks.read()
     opened = bool(device_module.opened_ids(module))
     if resolved.asked.ranks is not None and not opened:
-        chosen, _ = ranks.is_chosen(resolved.asked.ranks, cluster)
+        chosen, _ = ranks.is_chosen(  # the parent has told what there is to tell
+            resolved.asked.ranks, cluster)
         resolved = resolved._replace(
             config=resolved.asked if chosen else resolved.asked.switched_off())
         device_module.write_options(module, resolved.config.npu_options)
+    # What the parent keeps, and not more for a moment.
+    resolved = resolved._replace(asked=resolved.asked.replace(
+        explicit=resolved.asked.explicit, record=capture.kept))
     child = capture.forked = begin(module, resolved, cluster)
+    child.kept_by_run = capture.kept_by_run
     child.faces = list(capture.faces)
     child.strict = capture.strict
-    child.keep_less(capture.kept)
     if opened:
         child.after_open()
     return child

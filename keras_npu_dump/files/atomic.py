@@ -1,7 +1,8 @@
 """Writes whole files: a reader sees the old one or the new one, and no link is followed.
 
 A new file is made beside the one that it is to replace, under a name that nothing has, and
-renamed into its place. A link that stands there is replaced, never written through.
+renamed into its place. A link to a file, or to nowhere, is replaced, never written through;
+what is no file is refused.
 """
 from __future__ import annotations
 
@@ -54,9 +55,9 @@ def create_beside(path: Path, append: bool = False) -> Tuple[int, str]:
       OSError: it cannot be made.
     """
     streams.hold_places()
-    folder, name = os.path.split(os.fspath(path))
+    folder = os.path.dirname(os.fspath(path))
     for _ in range(_TRIES):
-        beside = os.path.join(folder, ".%.100s-%s.tmp" % (name, os.urandom(4).hex()))
+        beside = os.path.join(folder, ".keras-npu-dump-%s.tmp" % os.urandom(8).hex())
         try:
             return os.open(beside, _NEW | (os.O_APPEND if append else 0), 0o600), beside
         except FileExistsError:

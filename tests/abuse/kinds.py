@@ -45,7 +45,7 @@ def _free(tree, place):
         "pid": ["ge_proto_00000%d_graph_%d_Build.txt" % (number, number),
                 "ge_onnx_00000001.pbtxt"],
         "runs": ["20301201005600_rank0_pid%d" % number],
-        "run_folder": ["sources.json", "functions", ".manifest-%d.tmp" % number],
+        "run_folder": ["sources.json", "functions", ".keras-npu-dump-%016d.tmp" % number],
     }[place])
     path = os.path.join(folder, name)
     return None if os.path.lexists(path) else path

@@ -68,10 +68,10 @@ except OSError as error:
 def test_a_new_file_never_takes_a_name_that_is_there(tmp_path, monkeypatch):
     names = iter([b"aaaa", b"bbbb"])
     monkeypatch.setattr(os, "urandom", lambda count: next(names))
-    (tmp_path / ".x-61616161.tmp").symlink_to("canary")
+    (tmp_path / ".keras-npu-dump-61616161.tmp").symlink_to("canary")
     descriptor, path = create_beside(str(tmp_path / "x"))
     os.close(descriptor)
-    assert path.endswith(".x-62626262.tmp") and not (tmp_path / "canary").exists()
+    assert path.endswith(".keras-npu-dump-62626262.tmp") and not (tmp_path / "canary").exists()
 
 
 def test_a_journal_is_not_appended_to_what_a_link_leads_to(tmp_path):
@@ -97,3 +97,9 @@ os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")
 print([current_folder(), relative_to("x", "/d"), relative_to("/d/x", "/d")])
 """, tmp_path)
     assert done.stdout.strip() == "['', 'x', 'x']", done.stderr
+
+
+def test_the_longest_name_that_a_folder_takes(tmp_path):
+    name = "\u56fe" * 84  # of 252 bytes
+    write_atomically(str(tmp_path / name), b"x")
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -60,6 +60,9 @@ dump = keras_npu_dump.DumpSession(dump_path="d", %s)
 print(json.dumps(json.load(open(dump._capture.record.path))["script"]))
 """
 
+RUN_SAYS = ("from keras_npu_dump.capture import attach; "
+            "attach.start(keras_npu_dump.DumpConfig(dump_path='d', record='%s'), attach.RUN)")
+
 
 @pytest.mark.parametrize("options, then, kept", [
     ("", "", ["train.py", "--token=***", "--epochs", "2"]),
@@ -69,7 +72,12 @@ print(json.dumps(json.load(open(dump._capture.record.path))["script"]))
     ("record='full'", "keras_npu_dump.DumpSession(record='none')", ["train.py"]),
     ("record='full'", "keras_npu_dump.DumpSession()",
      ["train.py", "--token=s3cr3t", "--epochs", "2"]),
-    ("record='none'", "keras_npu_dump.DumpSession(record='full')", ["train.py"])])
+    ("record='none'", "keras_npu_dump.DumpSession(record='full')", ["train.py"]),
+    # The command line of `run` decides, whenever it comes to it, and in a forked child.
+    ("record='full'", RUN_SAYS % "none", ["train.py"]),
+    ("record='none'", RUN_SAYS % "full", ["train.py", "--token=s3cr3t", "--epochs", "2"]),
+    ("record='full'", RUN_SAYS % "none" + "; keras_npu_dump.DumpSession(record='full')",
+     ["train.py"])])
 def test_the_option_record_governs_what_the_run_record_keeps(tmp_path, options, then, kept):
     done = run_python(KEPT % (options, then), tmp_path)
     assert json.loads(done.stdout.splitlines()[-1]) == kept, done.stderr

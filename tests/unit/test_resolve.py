@@ -50,6 +50,9 @@ def held(faces=(WHO,), opened_options=None, said_path="d", **options):
     ({"ranks": 1}, {"environment": RANK_1_OF_2}, CONFIGURE, {"enable_dump": True}),
     ({"ranks": 0}, {"environment": RANK_1_OF_2}, CONFIGURE,
      {"enable_dump": False, "enable_dump_debug": False}),
+    # Also where the script has switched dump on itself, as it does on all ranks.
+    ({"ranks": 0, "enable_dump": True}, {"environment": RANK_1_OF_2, "enable_dump": "1"}, CONFIGURE,
+     {"enable_dump": False}),
     # The device is open: what it was opened with is dumped.
     ({}, dict(DUMPS, opened=True), ATTACH, {"dump_path": "/d", "dump_step": "0"}),
     ({}, dict(DUMPS, opened=True, dump_step=None, dump_mode="output"), ATTACH,

@@ -47,7 +47,8 @@ class Capture:
       ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
       final: the manifest of the end, None before or without.
-      kept: what the record keeps of the script's arguments, see the option `record`.
+      kept: what the record keeps of the script's arguments, see the option `record`;
+        `kept_by_run` where the command line of `run` has decided that.
       lookout: sees what is deleted.
       strict: whoever asked for this dump wants it whole; `strict_told` once an exception
         has said that it is not.
@@ -66,6 +67,7 @@ class Capture:
         self.dump_path = self.config.dump_path
         self.steps = self.config.dumped_steps
         self.kept = resolved.asked.record
+        self.kept_by_run = False
         self.pid = os.getpid()
         self.since = (environment.process_start() if device_module.opened_ids(module)
                       else time.time())
@@ -90,16 +92,17 @@ class Capture:
         self._answer: Optional[Tuple[Any, float, Manifest]] = None
         ending.close_after_device(module, self.close)
 
-    def keep_less(self, kept: str) -> None:
-        """Of several requests for one dump the most private one says what is kept; where
-        `run` was told so, its command line does.
+    def keep(self, kept: str, by_run: bool) -> None:
+        """Another request for the same dump says what its record keeps.
+
+        The command line of `run` decides, where it says so; else the most private request.
 
         Args:
           kept: see the option `record`.
+          by_run: whether the command line of `run` says so.
         """
-        told = RUN in self.faces and "record" in self.resolved.asked.explicit
-        if not told and RECORDS.index(kept) > RECORDS.index(self.kept):
-            self.kept = kept
+        if by_run or (not self.kept_by_run and RECORDS.index(kept) > RECORDS.index(self.kept)):
+            self.kept, self.kept_by_run = kept, by_run
             self.record.write(script=kept_arguments(sys.argv, kept))
 
     def before_open(self) -> None:

@@ -108,13 +108,12 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
         contradictions.refuse_second(config.explicit, wanted, _of_held(held, situation.cwd), who,
                                      held.faces, situation.opened)
         return ResolvedDump(JOIN, held.asked, held.asked, held.said_path)
-    if not chosen:
-        wanted.update(_OFF_TEXTS)
     action = ATTACH if situation.opened else CONFIGURE
     asked: Dict[str, Any] = {"dump_path": wanted["dump_path"]}
     device = _with_absolute_path(situation.options, situation.cwd)
     if action == ATTACH:
-        contradictions.refuse_late(config.explicit, wanted, device, who)
+        contradictions.refuse_late(
+            config.explicit, wanted if chosen else dict(wanted, **_OFF_TEXTS), device, who)
         here = dict(asked, **_fields_of(device))
         if chosen and not here["enable_dump"] and not here["enable_dump_debug"]:
             action, remarks = NOTHING, (*remarks, _OPENED_WITHOUT_DUMP % who)

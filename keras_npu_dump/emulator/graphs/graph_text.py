@@ -51,7 +51,7 @@ def build(root: Flat, name: str, arguments: Sequence[Argument], shapes: Shapes,
       shapes: see `shapes.infer`.
       with_values: whether constants keep their values.
       attrs: attributes of the root graph.
-      files: id of a flat graph -> attributes that tell its dump files, see `plan.files_of`.
+      files: id of a flat graph -> attributes that tell its dump files, see `dump_plan.files_of`.
 
     Returns:
       The root first, then every body, named after the node that holds it and numbered, so

@@ -93,7 +93,7 @@ def add_reads(definition: Any, reads: Sequence[Read]) -> None:
 
     Args:
       definition: FunctionDef to add to.
-      reads: what to read, and where; see `plan.Plan.reads`.
+      reads: what to read, and where; see `dump_plan.Plan.reads`.
     """
     by_name = {node.name: node for node in definition.node_def}
     later: Dict[str, List[str]] = {}

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import numpy as np
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import READ, Path, open_regular
+from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats.dtypes import dtype_name, format_name, numpy_dtype
 from keras_npu_dump.formats.stats.compute_stats import compute_stats, stats_of_blocks
 from keras_npu_dump.formats.stats.csv_columns import CsvRows
@@ -96,12 +96,10 @@ def _parse_folder(folder: Path, file_names: Sequence[str],
     try:
         for position, name in enumerate(file_names):
             try:
-                # Whoever lists the folder knows that these are files: of a million of them
-                # the kind is asked only where there is nothing to read, or much.
-                file = os.open(name, READ, dir_fd=fd)
+                file, _ = open_regular(name, fd)
                 try:
                     text = os.read(file, _FIRST_READ)
-                    if not 0 < len(text) < _FIRST_READ:
+                    if len(text) == _FIRST_READ:
                         text = read_text(file, name, text)
                 finally:
                     os.close(file)

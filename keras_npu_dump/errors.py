@@ -3,6 +3,10 @@
 Everything here is a mistake of input or surroundings, told in one message:
 what was expected, what was received, what to do. A bug is never one of these.
 """
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Optional, Tuple, Union
 
 
 class DumpError(Exception):
@@ -11,6 +15,10 @@ class DumpError(Exception):
 
 class ConfigError(DumpError, ValueError):
     """A dump setting that GE would reject, or that contradicts another one."""
+
+
+class UnknownOptionError(ConfigError, TypeError):
+    """A keyword argument that is no dump option."""
 
 
 class DeviceOpenedError(DumpError, RuntimeError):
@@ -31,11 +39,11 @@ class IncompleteDumpError(DumpError, RuntimeError):
       problems: what `collect` found, each with `code`, `message`, `hint` and `path`.
     """
 
-    def __init__(self, message, problems=()):
+    def __init__(self, message: str, problems: Iterable[Any] = ()) -> None:
         super().__init__(message)
         self.problems = list(problems)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return (type(self), (str(self), self.problems))
 
 
@@ -50,7 +58,7 @@ class OutputError(DumpError):
       reader_gone: whether it is a pipe that nobody reads any more, as of `| head -1`.
     """
 
-    def __init__(self, message: str, reader_gone: bool = False):
+    def __init__(self, message: str, reader_gone: bool = False) -> None:
         super().__init__(message)
         self.reader_gone = reader_gone
 
@@ -64,13 +72,14 @@ class FormatError(DumpError, ValueError):
       offset: position in bytes where reading ended, or None.
     """
 
-    def __init__(self, path, reason, offset=None):
+    def __init__(self, path: Union[str, os.PathLike[str]], reason: str,
+                 offset: Optional[int] = None) -> None:
         self.path = str(path)
         self.reason = reason
         self.offset = offset
         where = "" if offset is None else " at byte %d" % offset
         super().__init__("%s%s: %s" % (self.path, where, reason))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         # args holds the finished message; workers hand errors over by pickle.
         return (type(self), (self.path, self.reason, self.offset))

@@ -7,62 +7,16 @@ more in their style. A main that already defines some of them keeps its own;
 """
 import argparse
 import sys
-from typing import Any, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence
 
 from absl import flags as absl_flags
 
-from keras_npu_dump import config
+from keras_npu_dump.config.checks import parse_bool
+from keras_npu_dump.config.options import FLAGS, Flag
 from keras_npu_dump.errors import ConfigError
 
 
-class _Spec(NamedTuple):
-    name: str
-    kind: str  # "switch", "text" or "choice"
-    default: Any
-    help: str
-    choices: Tuple[str, ...] = ()
-
-
-SPECS = (
-    _Spec("data_dump_flag", "switch", False,
-          "Dump operators' data. Takes effect when npu_device.open() is called."),
-    _Spec("data_dump_step", "text", "0",
-          "Iterations to dump, such as 0|5|10-20, or all."),
-    _Spec("data_dump_path", "text", "",
-          "Folder for dump data, graphs and records. Empty: %s." % config.DEFAULT_DUMP_PATH),
-    _Spec("data_dump_mode", "choice", "all",
-          "Dump operators' inputs, outputs, or both: input, output, all.", config.DUMP_MODES),
-    _Spec("data_dump_data", "choice", "tensor",
-          "Dump the data itself, or statistics of it as csv: tensor, stats.", config.DUMP_DATA),
-    _Spec("data_dump_layer", "text", "",
-          "Names of the operators to dump, separated by blanks. Empty: all."),
-    _Spec("over_dump", "switch", False,
-          "Dump what overflows, instead of data_dump_flag."),
-    _Spec("over_dump_path", "text", "",
-          "Folder for overflow dumps. Empty: %s." % config.DEFAULT_OVERFLOW_PATH),
-    _Spec("over_dump_mode", "choice", "all",
-          "Which overflows: aicore_overflow, atomic_overflow, all. Atlas A2 and later know only"
-          " all.", config.DUMP_DEBUG_MODES),
-    _Spec("data_dump_ranks", "text", "",
-          "Only these ranks dump, such as 0,7. Empty: all."),
-    _Spec("data_dump_graph", "switch", True,
-          "Write the compute graphs (DUMP_GE_GRAPH=2 where it is not set)."),
-    _Spec("data_dump_graph_path", "text", "",
-          "Folder for graph files (DUMP_GRAPH_PATH where it is not set)."
-          " Empty: graphs in the dump folder."),
-    _Spec("data_dump_graph_level", "text", "",
-          "DUMP_GRAPH_LEVEL where it is not set. Empty: 3, the executed graphs only."),
-    _Spec("data_dump_collect", "switch", True,
-          "Pair graphs and dump data when training ends."),
-    _Spec("data_dump_min_free_gb", "text", "",
-          "Refuse to start with less free space. Empty: %g." % config.DEFAULT_MIN_FREE_GB),
-    _Spec("data_dump_strict", "switch", False,
-          "Stop training where a dump is missing, instead of a warning; at its end, fail where one"
-          " is missing or not whole (under run, exit status 1)."),
-)
-
-
-class _SwitchParser(absl_flags.ArgumentParser):
+class _SwitchParser(absl_flags.ArgumentParser):  # type: ignore[type-arg]
     """True and false in all spellings that shell scripts use; empty is "not given"."""
 
     syntactic_help = "true or false"
@@ -73,7 +27,7 @@ class _SwitchParser(absl_flags.ArgumentParser):
 
     def parse(self, argument: Any) -> Optional[bool]:
         # A ConfigError is a ValueError, which is what absl wants of a parser.
-        return config.parse_bool(argument, self._name)
+        return parse_bool(argument, self._name)
 
     def flag_type(self) -> str:
         return "bool"
@@ -91,15 +45,15 @@ def define_flags(flag_values: Optional[absl_flags.FlagValues] = None,
       module_name: under which heading `--help` lists them.
     """
     values = absl_flags.FLAGS if flag_values is None else flag_values
-    new = [spec for spec in SPECS if spec.name not in values]
+    new = [spec for spec in FLAGS if spec.name not in values]
     _define(values, new, module_name)
     if new and values.is_parsed():
         _read_late(values, new, module_name)
 
 
-def _read_late(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_name: str) -> None:
-    """What the parse before has skipped as unknown; a strict one would have ended there."""
-    late = absl_flags.FlagValues()
+def _read_late(values: absl_flags.FlagValues, specs: Sequence[Flag], module_name: str) -> None:
+    """Reads what the first parse has skipped as unknown; a strict parse would have ended there."""
+    late = absl_flags.FlagValues()  # type: ignore[no-untyped-call]
     _define(late, specs, module_name)
     late(sys.argv, known_only=True)
     for spec in specs:
@@ -108,12 +62,21 @@ def _read_late(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_nam
             values[spec.name].present = late[spec.name].present
 
 
-def switch_flag(name: str, default: Optional[bool], text: str) -> absl_flags.Flag:
-    """A boolean flag with the leniency of `flag_values.parse_bool`."""
+def switch_flag(name: str, default: Optional[bool], text: str) -> "absl_flags.Flag[Any]":
+    """A boolean flag that takes all spellings of `config.checks.parse_bool`.
+
+    Args:
+      name: without dashes.
+      default: what it holds where it is not given.
+      text: for `--help`.
+
+    Returns:
+      The flag, to be given to `absl.flags.DEFINE_flag`.
+    """
     return absl_flags.Flag(_SwitchParser(name), None, name, default, text, boolean=True)
 
 
-def _define(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_name: str) -> None:
+def _define(values: absl_flags.FlagValues, specs: Sequence[Flag], module_name: str) -> None:
     for spec in specs:
         if spec.kind == "switch":
             flag = switch_flag(spec.name, spec.default, spec.help)
@@ -124,15 +87,15 @@ def _define(values: absl_flags.FlagValues, specs: Sequence[_Spec], module_name: 
         absl_flags.DEFINE_flag(flag, values, module_name)
 
 
-def _text_flag(spec: _Spec, parser: absl_flags.ArgumentParser) -> absl_flags.Flag:
+def _text_flag(spec: Flag, parser: "absl_flags.ArgumentParser[Any]") -> "absl_flags.Flag[Any]":
     return absl_flags.Flag(parser, absl_flags.ArgumentSerializer(), spec.name, spec.default,
                            spec.help)
 
 
 class _ChoiceParser(absl_flags.EnumParser):
-    """One of a few words; the empty string is "not given", that is the default."""
+    """A few words are taken; the empty string is "not given", that is the default."""
 
-    def __init__(self, spec: _Spec):
+    def __init__(self, spec: Flag):
         super().__init__(list(spec.choices))
         self._default = spec.default
 
@@ -141,11 +104,15 @@ class _ChoiceParser(absl_flags.EnumParser):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the dump flags to an argparse parser; those that exist already are left alone."""
+    """Adds the dump flags to an argparse parser; those that exist already are left alone.
+
+    Args:
+      parser: of the training main; `DumpConfig.from_flags` reads what it parses.
+    """
     # argparse has no public way to ask for an option; the attribute is there in 3.7 to 3.13.
     existing = parser._option_string_actions
     group = parser.add_argument_group("dump of operators' data and graphs on Ascend NPUs")
-    for spec in SPECS:
+    for spec in FLAGS:
         option = "--" + spec.name
         if option in existing:
             continue
@@ -162,13 +129,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _argparse_switch(name: str) -> Any:
     def switch(text: str) -> Optional[bool]:
         try:
-            return config.parse_bool(text, name)
+            return parse_bool(text, name)
         except ConfigError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
     return switch
 
 
-def _argparse_choice(spec: _Spec) -> Any:
+def _argparse_choice(spec: Flag) -> Any:
     def choice(text: str) -> str:
         if text and text not in spec.choices:
             raise argparse.ArgumentTypeError("expected one of %s. Received: %r."

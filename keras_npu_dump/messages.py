@@ -11,8 +11,8 @@ import sys
 import time
 from typing import Any
 
-from keras_npu_dump import streams
-from keras_npu_dump.files.quoting import terminal_lines
+from keras_npu_dump.files import streams
+from keras_npu_dump.files.quoting import terminal
 
 _LOGGER = python_logging.getLogger("keras_npu_dump")
 
@@ -36,8 +36,7 @@ class _Handler(python_logging.Handler):
     """To stderr, whatever that is by now; what cannot be written is lost."""
 
     def emit(self, record: python_logging.LogRecord) -> None:
-        # Names and paths in it were written by others.
-        streams.say(terminal_lines(self.format(record)))
+        streams.say(self.format(record))
 
 
 class _Formatter(python_logging.Formatter):
@@ -58,6 +57,9 @@ def _say(level: int, text: str, values: Any) -> None:
         _LOGGER.addHandler(handler)
         if _LOGGER.level == python_logging.NOTSET:
             _LOGGER.setLevel(python_logging.WARNING)
+    if text != "%s":
+        # Names and paths were written by others; line ends are ours alone.
+        values = tuple(terminal(one) if isinstance(one, str) else one for one in values)
     # Shown is the line that said it.
     where = {"stacklevel": 3} if sys.version_info >= (3, 8) else {}
     try:

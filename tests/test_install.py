@@ -41,8 +41,7 @@ def test_nothing_moves_beside_tensorflow_2_6_5(tmp_path, version):
     pip(folder, "install", "-q", str(fresh_clone(tmp_path)))
     after = set(pip(folder, "freeze", "--exclude", "keras-npu-dump").split())
     assert before <= after, "moved: %s" % sorted(before - after)
-    added = {line.split("==")[0].lower() for line in after - before}
-    assert added <= {"rich", "markdown-it-py", "mdurl", "pygments"}
+    assert after - before == set()  # absl-py and numpy are TensorFlow's, too
     pip(folder, "check")
     done = subprocess.run(
         [str(folder / "bin" / "python"), "-c",

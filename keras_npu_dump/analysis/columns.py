@@ -7,26 +7,19 @@ equal graphs give equal keys in every step and on every rank.
 from __future__ import annotations
 
 import dataclasses
-import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from keras_npu_dump.analysis.csv_columns import parse_bodies
-from keras_npu_dump.analysis.step_files import FileNames
-from keras_npu_dump.files.regular import READ
-from keras_npu_dump.formats import dtypes, stats_folder
-from keras_npu_dump.formats.stats import HEADER
-
-_OP_SHIFT, _ROUND_SHIFT, _OUTPUT = 40, 20, 1 << 19
-_MAX_ROUND = (1 << 20) - 1
-_HEADER = (HEADER + "\n").encode("ascii")
-_FIRST_READ = 1 << 14
+from keras_npu_dump.analysis import row_keys
+from keras_npu_dump.analysis.graph.file_operators import FileNames
+from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.stats import stats_folder
 
 
 @dataclasses.dataclass
 class Columns:
-    """Statistics of one execution; see `formats.stats.STATS_DTYPE` for the meanings.
+    """Statistics of one execution; see `stats_file.STATS_DTYPE` for the meanings.
 
     Attributes:
       key: int64, ascending: operator, run of it, input or output, index.
@@ -49,43 +42,49 @@ class Columns:
 
     @property
     def op(self) -> np.ndarray:
-        return self.key >> _OP_SHIFT
+        """int64 positions of the operators."""
+        return row_keys.op_of(self.key)
 
     @property
-    def round(self) -> np.ndarray:
-        return (self.key >> _ROUND_SHIFT) & _MAX_ROUND
+    def turn(self) -> np.ndarray:
+        """int64, which run of its operator, from 0."""
+        return row_keys.turn_of(self.key)
 
     @property
     def output(self) -> np.ndarray:
-        return (self.key & _OUTPUT) != 0
+        """bool, False for inputs."""
+        return row_keys.is_output(self.key)
 
     @property
     def index(self) -> np.ndarray:
-        return self.key & (_OUTPUT - 1)
+        """int64, among the inputs or outputs."""
+        return row_keys.index_of(self.key)
 
     def rows_of(self, position: int) -> slice:
-        """The rows of one operator."""
+        """The rows of one operator.
+
+        Args:
+          position: of the operator.
+        """
         start, end = np.searchsorted(
-            self.key, [position << _OP_SHIFT, (position + 1) << _OP_SHIFT])
+            self.key, [row_keys.first_key(position), row_keys.first_key(position + 1)])
         return slice(int(start), int(end))
 
 
 def distinct(ordered: np.ndarray) -> List[int]:
     """Different values of an ascending array. (`np.unique` imports numpy.ma, a third of
-    a command's start, and sorts.)"""
+    a command's start, and sorts.)
+
+    Args:
+      ordered: integers, ascending.
+    """
     if not len(ordered):
         return []
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])].tolist()
+    values: List[int] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])].tolist()
+    return values
 
 
 NUMERIC = ("max", "min", "avg", "count", "nan", "neg_inf", "pos_inf", "dtype")
-
-
-def make_key(op: np.ndarray, turn: np.ndarray, output: np.ndarray,
-             index: np.ndarray) -> np.ndarray:
-    """int64 keys of Columns."""
-    return ((op.astype(np.int64) << _OP_SHIFT) | (turn.astype(np.int64) << _ROUND_SHIFT)
-            | np.where(output, _OUTPUT, 0) | np.minimum(index, _OUTPUT - 1))
 
 
 @dataclasses.dataclass
@@ -103,9 +102,10 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
 
     Args:
       folders: of the execution; a dynamic graph has several.
+      files: which operator each file of theirs belongs to.
 
-    Raises:
-      OSError: a folder cannot be read. Files that cannot be are in `problems`.
+    Returns:
+      Columns; folders and files that cannot be read are in its `problems`.
     """
     parts: List[Tensors] = []
     ops: List[int] = []
@@ -114,7 +114,8 @@ def read_columns(folders: Sequence[str], files: FileNames) -> Columns:
     done = 0
     for folder in folders:
         listed = files.list(folder)
-        problems.extend((error.path, error.reason) for error in listed.problems)
+        if listed.unreadable is not None:
+            problems.append((folder, listed.unreadable.reason))
         for stats in (True, False):
             chosen = [number for number, csv in enumerate(listed.stats) if csv == stats]
             if not chosen:
@@ -159,7 +160,7 @@ def _sorted(parts: List[Tensors], ops: np.ndarray, times: Sequence[int],
     index = np.concatenate([part.index for part in parts])
     values = {name: np.concatenate([part.values[name] for part in parts]) for name in NUMERIC}
     turns = turns_of(ops, times, file, output)
-    key = make_key(ops[file], turns[file], output, index)
+    key = row_keys.make_key(ops[file], turns[file], output, index)
     if np.any(key[1:] <= key[:-1]):
         order = np.argsort(key, kind="stable")
         key = key[order]
@@ -201,52 +202,16 @@ def turns_of(ops: np.ndarray, times: Sequence[int], file: np.ndarray,
             joins = (before is not None and has_input[before] and not has_output[before]
                      and has_output[number] and not has_input[number])
             turn += not joins
-            turns[number] = min(turn, _MAX_ROUND)
+            turns[number] = min(turn, row_keys.MAX_TURN)
             before = number
     return turns
 
 
 def _read_csv(folder: str, names: List[str], problems: List[Tuple[str, str]]) -> Tensors:
-    """Statistics files: all texts of a folder at once; what is odd one by one."""
-    texts, owners, odd = [], [], []
-    start = len(_HEADER)
-    read, close, openat = os.read, os.close, os.open
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for number, name in enumerate(names):
-            try:
-                # The listing has told that it is a file, so that its kind is not asked again.
-                file = openat(name, READ, dir_fd=fd)
-                try:
-                    data = read(file, _FIRST_READ)
-                finally:
-                    close(file)
-            except OSError:
-                odd.append(number)  # the slow reader says why
-                continue
-            if data.startswith(_HEADER) and data[-1:] == b"\n" and len(data) < _FIRST_READ:
-                texts.append(data[start:])
-                owners.append(number)
-            else:
-                odd.append(number)
-    finally:
-        os.close(fd)
-    parsed = parse_bodies(b"".join(texts))
-    counts = [text.count(b"\n") for text in texts]
-    if parsed is None or sum(counts) != len(parsed.output):
-        # Something in there is not standard: the slow reader finds it.
-        return _one_by_one(folder, names, range(len(names)), problems)
-    rows = Tensors(np.repeat(np.array(owners, np.int64), counts), parsed.output, parsed.index,
-                   {name: getattr(parsed, name) for name in NUMERIC})
-    return _joined(rows, _one_by_one(folder, names, odd, problems)) if odd else rows
-
-
-def _one_by_one(folder: str, names: List[str], chosen: Sequence[int],
-                problems: List[Tuple[str, str]]) -> Tensors:
-    chosen = list(chosen)
-    read = stats_folder.read_folder_stats(folder, [names[number] for number in chosen])
+    read = stats_folder.read_folder_columns(folder, names)
     problems.extend((str(error.path), error.reason) for _, error in read.problems)
-    return _of_rows(read.rows, np.array(chosen, np.int64)[read.file_of])
+    return Tensors(read.file_of, read.columns["output"], read.columns["index"],
+                   {name: read.columns[name] for name in NUMERIC})
 
 
 def _read_tensors(folder: str, names: List[str], problems: List[Tuple[str, str]]) -> Tensors:
@@ -267,15 +232,3 @@ def _of_rows(rows: np.ndarray, file: np.ndarray) -> Tensors:
     values["dtype"] = numbers
     output = np.fromiter((io == "Output" for io in rows["io"].tolist()), bool, len(rows))
     return Tensors(file, output, rows["index"].astype(np.int64), values)
-
-
-def _joined(first: Tensors, second: Tensors) -> Tensors:
-    values = {name: np.concatenate([first.values[name], second.values[name]])
-              for name in NUMERIC}
-    joined = Tensors(np.concatenate([first.file, second.file]),
-                     np.concatenate([first.output, second.output]),
-                     np.concatenate([first.index, second.index]), values)
-    order = np.argsort(joined.file, kind="stable")
-    return Tensors(joined.file[order], joined.output[order], joined.index[order],
-                   {name: value[order] for name, value in values.items()})
-

@@ -1,14 +1,14 @@
-"""The manifest of a run: the one on disk where it is still true, a new one otherwise."""
+"""The manifest of a run: as it is on disk where that is still true, otherwise made anew."""
 from __future__ import annotations
 
 import os
-from typing import Callable, Iterable, Optional
+from typing import Iterable, List, Optional
 
-from keras_npu_dump.collect.manifest import Manifest, load_manifest
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.regular import what_is_there
+from keras_npu_dump.records.manifest import Manifest, load_manifest
 
-Progress = Callable[[str, int, Optional[int]], None]
 # Of a job's folder, what holds no dump data.
 _OWN = ("graphs", "runs")
 
@@ -20,6 +20,7 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
     Args:
       path: the dump path, any folder below it, or a manifest.json.
       graphs: more places for graph files; the dump is then paired anew.
+      progress: called as (stage, done, total or None), while it is paired.
 
     Raises:
       InputError: no such folder. FormatError: a manifest.json that is none.
@@ -35,7 +36,7 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
         written = _written(path)
         if written is not None:
             return written
-    from keras_npu_dump.collect.collecting import collect
+    from keras_npu_dump.collector.collect import collect
     # Every file is opened by whoever asks for its values; pairing needs none.
     return collect(path, graphs=graphs, budget=0, progress=progress, write=False)
 
@@ -51,6 +52,8 @@ def _written(path: str) -> Optional[Manifest]:
             manifest = load_manifest(file)
         except (OSError, FormatError, InputError):
             continue
+        if manifest.faulty:
+            continue  # what the folders say is better
         if manifest.dump_path == path and manifest.pairs and _holds(manifest, runs, written):
             return manifest
     return None
@@ -76,11 +79,11 @@ def _holds(manifest: Manifest, runs: Iterable[str], written: int) -> bool:
         files = {manifest.absolute(pair.graph) for pair in manifest.pairs if pair.graph}
         # Clocks of file systems tick slowly: what came in the same tick may have come after.
         return all(os.stat(path).st_mtime_ns < written for path in folders | files)
-    except OSError:
+    except (OSError, ValueError):  # gone, or no name that a file can have
         return False
 
 
-def _names(folder: str) -> list:
+def _names(folder: str) -> List[str]:
     """Sub-folders."""
     try:
         with os.scandir(folder) as entries:

@@ -9,22 +9,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
-from keras_npu_dump.analysis.executions import GraphCache, PairView, StepView, pairs_of
-from keras_npu_dump.analysis.manifest_source import Progress, find_manifest
-from keras_npu_dump.analysis.operators import Operators
-from keras_npu_dump.collect.manifest import Manifest
+from keras_npu_dump.analysis.dump_files import GraphCache
+from keras_npu_dump.analysis.graph.operators import Operators
+from keras_npu_dump.analysis.manifest_source import find_manifest
+from keras_npu_dump.analysis.statistics import StatisticsTable, statistics_of
+from keras_npu_dump.analysis.views import PairView, Rank, StepView, pairs_of
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.records.manifest import Manifest
 
-Rank = Union[int, str]
 # Without records or graphs, what training is goes by a function's name.
 _IF_NO_TRAINING = ("train", "unknown", "eval", "predict")
+# Numbers of executions that an error lists.
+_SHOWN = 20
 
 
-def open_run(path: Any, graphs: Iterable[str] = (),
+def open_run(path: "Union[str, os.PathLike[str]]", graphs: Iterable[str] = (),
              progress: Optional[Progress] = None) -> "Run":
     """Opens a dump for reading.
 
@@ -33,7 +37,8 @@ def open_run(path: Any, graphs: Iterable[str] = (),
         manifest.json. A manifest that is still true is used; otherwise graphs
         and folders are paired as `collect` does, and nothing is written.
       graphs: further folders or files with Build graphs.
-      progress: called as (stage, done, total or None).
+      progress: called as (stage, done, total or None), while graphs and folders are
+        paired.
 
     Returns:
       A Run. Its manifest, graphs and files are read when they are asked for.
@@ -108,14 +113,22 @@ class Run:
 
     @property
     def ranks(self) -> List[Rank]:
-        """The keys of `training`, or of all pairs where no training was dumped."""
+        """The keys of `training`, or of all pairs where no training was dumped.
+
+        A rank is a number, or "device:<id>" where no run record tells it.
+        """
         return list(self.training or self.groups())
 
     def groups(self, role: Optional[str] = "train") -> Dict[Rank, List[PairView]]:
-        """rank -> its pairs of one role; of every role with None or "all".
+        """rank -> its pairs of one role.
 
-        Without training, the graphs whose purpose is unknown are taken, then those
-        of evaluation and prediction.
+        Args:
+          role: "train", "eval", "predict", "iterator", "init" or "unknown"; None or
+            "all" for every role. Without training, the graphs whose purpose is unknown
+            are taken for "train", then those of evaluation and prediction.
+
+        Returns:
+          An empty dict where nothing of that role was dumped.
         """
         role = None if role == "all" else role
         if role == "train" and self.training:
@@ -123,10 +136,10 @@ class Run:
         wanted: Tuple[Optional[str], ...] = (role,)
         if role == "train":
             wanted = _IF_NO_TRAINING
-        for one in wanted:
+        for taken in wanted:
             found: Dict[Rank, List[PairView]] = {}
             for pair in self.pairs:
-                if one is None or pair.role == one:
+                if taken is None or pair.role == taken:
                     found.setdefault(pair.rank_key, []).append(pair)
             if found:
                 return found
@@ -134,7 +147,11 @@ class Run:
 
     def select(self, rank: Optional[Rank] = None, role: Optional[str] = "train"
                ) -> List[PairView]:
-        """The pairs of one rank (all with None) and one role (all with None).
+        """The pairs of one rank and one role.
+
+        Args:
+          rank: a member of `ranks`, None for all of them.
+          role: see `groups`.
 
         Raises:
           InputError: no such rank, or nothing was dumped.
@@ -149,7 +166,15 @@ class Run:
 
     def steps(self, rank: Optional[Rank] = None, role: Optional[str] = "train"
               ) -> List[StepView]:
-        """Dumped executions, rank after rank, in the order in which they ran."""
+        """Dumped executions, rank after rank, in the order in which they ran.
+
+        Args:
+          rank: a member of `ranks`, None for all of them.
+          role: see `groups`.
+
+        Raises:
+          InputError: no such rank.
+        """
         return [step for pair in self.select(rank, role) for step in pair.steps]
 
     def step(self, data_index: Optional[int] = None, rank: Optional[Rank] = None,
@@ -160,7 +185,8 @@ class Run:
         Args:
           data_index: number of the execution; of several with this number (a
             graph that was loaded again, a retraced function) the first.
-          rank: defaults to the first one.
+          rank: a member of `ranks`; the first that has such an execution by default.
+          role: see `groups`.
           fit, epoch, batch: from 0, instead of data_index; those left out match
             any.
 
@@ -181,11 +207,18 @@ class Run:
             "%s %s" % item for item in wanted.items())
         there = sorted({one.data_index for one in steps if one.data_index is not None})
         raise InputError("%s was not dumped; there are the data_index %s" % (
-            asked, ", ".join(map(str, there[:20])) or "of no execution"))
+            asked, ", ".join(map(str, there[:_SHOWN])) or "of no execution"))
 
     def operators(self, rank: Optional[Rank] = None, role: Optional[str] = "train"
                   ) -> Operators:
         """The operators of the (first) training graph in execution order.
+
+        Args:
+          rank: a member of `ranks`; the first by default.
+          role: see `groups`.
+
+        Returns:
+          Operators: iterate over it, or ask it for positions by name.
 
         Raises:
           InputError: nothing was dumped.
@@ -203,10 +236,16 @@ class Run:
         Args:
           op: name in the graph, the TensorFlow operator's name, or the name as
             in file names.
-          index, io: which "output" or "input".
+          index: of the output or input, from 0.
+          io: "output" or "input".
           data_index: which execution; the first that was dumped by default.
+          rank: a member of `ranks`; the first that has the execution by default.
+          role: see `groups`.
           turn: which run of an operator in a loop; the last one by default, as
             msaccucmp takes it.
+
+        Returns:
+          A numpy array with the dtype of the dump; bfloat16 and 8-bit floats become float32.
 
         Raises:
           InputError: not dumped, or only as statistics. FormatError: broken file.
@@ -214,7 +253,7 @@ class Run:
         return self.step(data_index, rank, role).tensor(op, index, io, turn)
 
     def statistics(self, role: Optional[str] = "train", rank: Optional[Rank] = None,
-                   data_index: Optional[int] = None, op: Optional[str] = None) -> Any:
+                   data_index: Optional[int] = None, op: Optional[str] = None) -> StatisticsTable:
         """One structured array with a row per tensor, from statistics or from tensors.
 
         Args:
@@ -223,9 +262,14 @@ class Run:
             TensorFlow's) a part matches.
 
         Returns:
-          A `StatisticsTable`: a numpy array with `to_pandas()`.
+          A `StatisticsTable`: a numpy array with `to_pandas()`, and `problems` for files
+          that could not be read. Fields: rank, data_index, fit, epoch, batch (each -1 where
+          unknown), position, turn, op, op_type, io, index, data_size (bytes), data_type,
+          format, shape, max, min, avg, count, nan, neg_inf, pos_inf.
+
+        Raises:
+          InputError: no such rank, or `op` is no regular expression.
         """
-        from keras_npu_dump.analysis.statistics import statistics_of
         steps = [one for one in self.steps(rank, role)
                  if data_index is None or one.data_index == data_index]
         return statistics_of(steps, op)

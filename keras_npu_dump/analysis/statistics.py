@@ -7,14 +7,14 @@ from typing import Any, Iterable, List, Optional, Set
 import numpy as np
 
 from keras_npu_dump.analysis.columns import turns_of
-from keras_npu_dump.analysis.executions import StepView
+from keras_npu_dump.analysis.dump_files import ExecutionFiles
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.formats import stats_folder
-from keras_npu_dump.formats.stats import STATS_DTYPE
+from keras_npu_dump.formats.stats import stats_folder
+from keras_npu_dump.formats.stats.stats_file import STATS_DTYPE
 
 # rank, fit, epoch, batch: -1 where unknown. position: of the operator in execution
 # order. turn: which run of an operator in a loop. io: "input" or "output". The
-# rest is as in `formats.stats.STATS_DTYPE`.
+# rest is as in `stats_file.STATS_DTYPE`.
 TABLE_DTYPE = np.dtype(
     [("rank", np.int32), ("data_index", np.int64), ("fit", np.int32), ("epoch", np.int32),
      ("batch", np.int32), ("position", np.int32), ("turn", np.int32), ("op", object),
@@ -29,7 +29,11 @@ class StatisticsTable(np.ndarray):
       problems: (path, reason) of files that could not be read.
     """
 
-    problems: List[Any] = []
+    problems: List[Any]
+
+    def __array_finalize__(self, source: Any) -> None:
+        # Slices and copies are of the same files; a new table has a list of its own.
+        self.problems = list(getattr(source, "problems", ()))
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with one column a field.
@@ -45,9 +49,17 @@ class StatisticsTable(np.ndarray):
         return pandas.DataFrame({name: np.asarray(self[name]) for name in self.dtype.names or ()})
 
 
-def statistics_of(steps: Iterable[StepView], op: Optional[str] = None,
+def statistics_of(steps: Iterable[ExecutionFiles], op: Optional[str] = None,
                   positions: Optional[Set[int]] = None) -> StatisticsTable:
-    """Rows of executions; see `Run.statistics`. `positions` chooses operators instead of `op`.
+    """Rows of executions, as one table.
+
+    Args:
+      steps: the executions.
+      op: regular expression, see `Run.statistics`; None for all operators.
+      positions: of the operators, instead of `op`.
+
+    Returns:
+      Rows in the order of `steps`, and in an execution in the order of execution.
 
     Raises:
       InputError: `op` is no regular expression.
@@ -58,34 +70,50 @@ def statistics_of(steps: Iterable[StepView], op: Optional[str] = None,
         wanted = positions if op is None else matching(step, op)
         for folder in step.folders:
             part = _folder(step, folder, wanted, problems)
-            part["rank"] = -1 if step.pair.rank is None else step.pair.rank
-            part["data_index"] = -1 if step.data_index is None else step.data_index
-            for name in ("fit", "epoch", "batch"):
-                part[name] = (step.iteration or {}).get(name, -1)
+            where = dict(step.iteration or {}, rank=step.rank, data_index=step.data_index)
+            for name in ("rank", "data_index", "fit", "epoch", "batch"):
+                part[name] = _known(where.get(name), TABLE_DTYPE[name])
             parts.append(part)
     table = np.concatenate(parts).view(StatisticsTable)
     table.problems = problems
     return table
 
 
-def matching(step: StepView, pattern: str) -> Set[int]:
-    """Positions of operators with a name, in the graph or in TensorFlow, that has a match."""
+def _known(number: Any, dtype: np.dtype) -> int:
+    """The number, -1 where there is none or records hold what no training counts to."""
+    if isinstance(number, int) and 0 <= number <= np.iinfo(dtype).max:
+        return number
+    return -1
+
+
+def matching(step: ExecutionFiles, pattern: str) -> Set[int]:
+    """Positions of operators with a name, in the graph or in TensorFlow, that has a match.
+
+    Args:
+      step: the execution; its files may know operators that the graph does not.
+      pattern: regular expression.
+
+    Raises:
+      InputError: it is none.
+    """
     try:
         search = re.compile(pattern).search
     except re.error as error:
         raise InputError("op: expected a regular expression. Received: %r, %s" % (
             pattern, error)) from error
     for folder in step.folders:
-        step.pair.file_names.list(folder)
-    table = step.pair.operators
+        step.graph.file_names.list(folder)
+    table = step.graph.operators
     return {position for position, name in enumerate(table.names)
             if search(name) or any(search(one) for one in table.originals[position])}
 
 
-def _folder(step: StepView, folder: str, wanted: Optional[Set[int]],
+def _folder(step: ExecutionFiles, folder: str, wanted: Optional[Set[int]],
             problems: List[Any]) -> np.ndarray:
-    files = step.pair.file_names.list(folder)
-    table = step.pair.operators
+    files = step.graph.file_names.list(folder)
+    if files.unreadable is not None:
+        problems.append((folder, files.unreadable.reason))
+    table = step.graph.operators
     parts = [np.empty(0, TABLE_DTYPE)]
     owners = [np.zeros(0, np.int64)]
     for csv, read in ((True, stats_folder.read_folder_stats),

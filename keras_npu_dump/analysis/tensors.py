@@ -3,20 +3,19 @@ from __future__ import annotations
 
 import difflib
 import os
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional
 
 import numpy as np
 
-from keras_npu_dump.analysis.executions import StepView
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.dump_files import ExecutionFiles
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.formats import dtypes, layouts, tensor
-from keras_npu_dump.formats.message import TensorEntry
 from keras_npu_dump.formats.names import sanitise
+from keras_npu_dump.formats.tensor import dump_file, layouts
+from keras_npu_dump.formats.tensor.message import TensorEntry
 
-PERCENTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
-BINS = 16
-WORST = 10
+# Names that an error shows; tables up to which the nearest name is looked for.
+_SHOWN, _SEARCHED = 8, 20000
 
 
 class FoundTensor(NamedTuple):
@@ -27,7 +26,7 @@ class FoundTensor(NamedTuple):
       path: the dump file. entry: its description there. turn: see `Run.tensor`.
     """
 
-    step: StepView
+    step: ExecutionFiles
     position: int
     op: str
     op_type: str
@@ -36,15 +35,24 @@ class FoundTensor(NamedTuple):
     turn: int
 
     def original(self) -> layouts.Original:
-        """Values, the name of their layout, and why they stayed in the device's, if so."""
-        values = tensor.read_array(self.path, self.entry)
+        """Values, the name of their layout, and why they stayed in the device's, if so.
+
+        Raises:
+          FormatError: the file is broken.
+        """
+        values = dump_file.read_array(self.path, self.entry)
         return layouts.to_original(values, self.entry, self._origin_format())
 
     def values(self) -> np.ndarray:
+        """Values in the layout and shape that TensorFlow gave them, where GE tells these.
+
+        Raises:
+          FormatError: the file is broken.
+        """
         return self.original().values
 
     def _origin_format(self) -> Optional[str]:
-        described = self.step.pair.described([self.op]).get(self.op)
+        described = self.step.graph.described([self.op]).get(self.op)
         if described is None:
             return None
         if self.entry.kind == "output":
@@ -55,9 +63,13 @@ class FoundTensor(NamedTuple):
         return None if desc is None else desc.origin_format
 
 
-def find_tensor(step: StepView, op: str, index: int = 0, io: str = "output",
+def find_tensor(step: ExecutionFiles, op: str, index: int = 0, io: str = "output",
                 turn: int = -1) -> FoundTensor:
-    """The tensor of an operator in one execution; see `Run.tensor`.
+    """The tensor of an operator in one execution.
+
+    Args:
+      step: the execution.
+      op, index, io, turn: see `Run.tensor`.
 
     Raises:
       InputError: no such operator, not dumped, or only its statistics were.
@@ -66,8 +78,8 @@ def find_tensor(step: StepView, op: str, index: int = 0, io: str = "output",
     if io not in ("input", "output"):
         raise InputError("io: expected 'input' or 'output'. Received: %r" % io)
     # Files first: what they know and the graph does not becomes an operator by it.
-    listings = [(folder, step.pair.file_names.list(folder)) for folder in step.folders]
-    positions = find_operators(step.pair.operators, op)
+    listings = [(folder, step.graph.file_names.list(folder)) for folder in step.folders]
+    positions = find_operators(step.graph.operators, op)
     mine = [(position, listed.times[number], os.path.join(folder, listed.names[number]),
              listed.stats[number])
             for folder, listed in listings for number, position in enumerate(listed.ops)
@@ -80,17 +92,17 @@ def find_tensor(step: StepView, op: str, index: int = 0, io: str = "output",
         raise InputError("of %s only statistics were dumped (dump_data=stats)" % op)
     found = []
     for _, path in dumps:
-        entry = tensor.read_header(path).entry(io, index)
+        entry = dump_file.read_header(path).entry(io, index)
         if entry is not None:
             found.append((path, entry))
     if not found:
-        header = tensor.read_header(dumps[-1][1])
+        header = dump_file.read_header(dumps[-1][1])
         raise InputError("%s has no %s %d in the dump; it has %d inputs and %d outputs" % (
             op, io, index, len(header.inputs), len(header.outputs)))
     if not -len(found) <= turn < len(found):
         raise InputError("%s ran %d times in data_index %s. Received: turn %d" % (
             op, len(found), step.data_index, turn))
-    table = step.pair.operators
+    table = step.graph.operators
     path, entry = found[turn]
     return FoundTensor(step, position, table.names[position], table.types[position], path, entry,
                        turn % len(found))
@@ -102,6 +114,12 @@ def find_operators(table: Operators, name: str) -> List[int]:
     Where there is none, "dense/MatMul" is "model/dense/MatMul", a whole end of one
     operator's name. The backward pass repeats the names of the forward pass: of both
     the forward operator is meant.
+
+    Args:
+      table: of the graph. name: of the operator, or the end of its name.
+
+    Returns:
+      Ascending; several where TensorFlow's operator became several of GE's.
 
     Raises:
       InputError: there is none, or several end so; the text names them, or the nearest.
@@ -123,76 +141,7 @@ def find_operators(table: Operators, name: str) -> List[int]:
         return found
     if several:
         raise InputError("several operators' names end in %r: %s%s" % (
-            "/" + name, ", ".join(several[:8]), ", ..." if len(several) > 8 else ""))
-    near = difflib.get_close_matches(name, table.names, 3, 0.5) if len(table) < 20000 else []
+            "/" + name, ", ".join(several[:_SHOWN]), ", ..." if len(several) > _SHOWN else ""))
+    near = difflib.get_close_matches(name, table.names, 3, 0.5) if len(table) < _SEARCHED else []
     raise InputError("no operator is called %r%s" % (
         name, "; near it: " + ", ".join(near) if near else ""))
-
-
-def describe_values(values: np.ndarray) -> Dict[str, Any]:
-    """Percentiles, histogram and the places of the worst values, as plain data.
-
-    Args:
-      values: of any shape; percentiles and histogram are of the finite ones.
-
-    Returns:
-      "percentiles": {"0": ..., "50": ...}; "histogram": {"edges": [...], "counts": [...]};
-      "zeros": how many; "worst": [{"place": [index per axis], "value": ...}], not
-      finite ones first, then the largest by magnitude. Empty where there are
-      no numbers.
-    """
-    if values.dtype.kind not in "biuf" or not values.size:
-        return {"percentiles": {}, "histogram": {"edges": [], "counts": []}, "zeros": None,
-                "worst": []}
-    flat = values.reshape(-1)
-    finite = flat[np.isfinite(flat)].astype(np.float64) if flat.dtype.kind == "f" \
-        else flat.astype(np.float64)
-    percentiles: Dict[str, float] = {}
-    histogram: Dict[str, Any] = {"edges": [], "counts": []}
-    if finite.size:
-        percentiles = {str(q): float(v) for q, v in zip(
-            PERCENTILES, np.percentile(finite, PERCENTILES))}
-        low, high = float(finite.min()), float(finite.max())
-        if high > low and np.isfinite(high - low):
-            counts, edges = np.histogram(finite, BINS)
-            histogram = {"edges": edges.tolist(), "counts": counts.tolist()}
-        else:
-            histogram = {"edges": [low, high], "counts": [int(finite.size)]}
-    return {"percentiles": percentiles, "histogram": histogram,
-            "zeros": int(flat.size - np.count_nonzero(flat)), "worst": _worst(values)}
-
-
-def _worst(values: np.ndarray) -> List[Dict[str, Any]]:
-    flat = values.reshape(-1)
-    if flat.dtype.kind == "b":
-        return []
-    with np.errstate(all="ignore"):
-        size = np.abs(flat.astype(np.float64))
-    size[np.isnan(size)] = np.inf
-    count = min(WORST, len(flat))
-    places = np.argpartition(-size, count - 1)[:count] if count < len(flat) else np.arange(count)
-    order = sorted(places.tolist(), key=lambda one: (not np.isnan(float(flat[one])), -size[one],
-                                                     one))
-    return [{"place": [int(axis) for axis in np.unravel_index(one, values.shape)],
-             "value": flat[one].item()} for one in order]
-
-
-def tensor_facts(found: FoundTensor) -> Dict[str, Any]:
-    """Everything that `inspect` shows of one tensor, as plain data."""
-    entry = found.entry
-    original = found.original()
-    from keras_npu_dump.formats.numbers import compute_stats
-    try:
-        statistics = compute_stats(original.values)._asdict()
-    except TypeError:
-        statistics = {}
-    facts: Dict[str, Any] = {
-        "op": found.op, "op_type": found.op_type, "io": entry.kind, "index": entry.index,
-        "data_index": found.step.data_index, "rank": found.step.pair.rank, "turn": found.turn,
-        "data_type": dtypes.dtype_name(entry.data_type),
-        "format": dtypes.format_name(entry.format), "shape": list(entry.shape),
-        "layout": original.layout, "original_shape": list(original.values.shape),
-        "layout_note": original.reason, "bytes": entry.size, "path": found.path,
-        "statistics": statistics}
-    facts.update(describe_values(original.values))
-    return facts

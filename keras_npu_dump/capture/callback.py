@@ -1,29 +1,52 @@
 """NpuDumpCallback: the Keras face of a dump."""
-from typing import Any, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
 
 import tensorflow as tf
 
 from keras_npu_dump import messages
-from keras_npu_dump.capture import attach, nesting, train_function
-from keras_npu_dump.capture.by_hand import HandLoop
-from keras_npu_dump.capture.fit import Fit, begin_fit, unwind
-from keras_npu_dump.capture.process import of_this_process
-from keras_npu_dump.capture.session import config_of, manifest_of
-from keras_npu_dump.capture.strict import check_training
-from keras_npu_dump.config import NOT_GIVEN, DumpConfig
+from keras_npu_dump.capture import attach
+from keras_npu_dump.capture.counting import nested_fits
+from keras_npu_dump.capture.counting.custom_loop import HandLoop
+from keras_npu_dump.capture.counting.fit import Fit, begin_fit, unwind
+from keras_npu_dump.capture.model import train_function
+from keras_npu_dump.capture.process.strict import check_training
+from keras_npu_dump.capture.session import manifest_of
+from keras_npu_dump.capture.this_process import of_this_process
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.options import NO_NAME, documented
+from keras_npu_dump.errors import UnknownOptionError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from typing_extensions import Unpack
+
+    from keras_npu_dump.config.options import DumpOptions
+    from keras_npu_dump.records.manifest import Manifest
 
 
 class _Training(NamedTuple):
-    """A fit, or a loop by hand, that goes on while another one runs inside it."""
+    """A fit, or a loop by hand, as this callback sees it.
 
-    caller: nesting.Caller
-    fit: Optional[Fit]
-    loop: Optional[HandLoop]
+    Attributes:
+      mute: its batches are none of ours: dump is off, it runs eagerly, another callback
+        counts it, or it has ended.
+      fit: the count of a fit, None for anything else.
+      loop: the count of a loop by hand, None before its first batch.
+      caller: who calls the hooks; None between trainings.
+      model: as Keras has set it.
+      params: as Keras has set them.
+    """
+
     mute: bool
-    model: Any
-    params: Any
+    fit: Optional[Fit] = None
+    loop: Optional[HandLoop] = None
+    caller: Optional[nested_fits.Caller] = None
+    model: Any = None
+    params: Any = None
 
 
+@documented
 class NpuDumpCallback(tf.keras.callbacks.Callback):
     """Dumps operators' data of chosen iterations, and the graphs that were executed.
 
@@ -46,16 +69,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     ```
 
     Args:
-      dump_path: folder for everything. Defaults to "output/data_dump".
-      dump_step: executions to dump: "0|3-5|10", an int, a range, an iterable of both;
-        None or "all" is every one. Defaults to "0".
-      dump_mode: "input", "output" or "all". Defaults to "all".
-      dump_data: "tensor" or "stats". Defaults to "tensor".
-      dump_layer: names of the operators to dump. Defaults to all of them.
-      enable_dump: whether to dump data. Defaults to not `enable_dump_debug`.
-      enable_dump_debug: dump what overflows instead. Defaults to False.
-      dump_debug_mode: "aicore_overflow", "atomic_overflow" or "all". Defaults to "all".
-      config: a DumpConfig instead of all of these. Defaults to None.
+      config: a DumpConfig, instead of single options. Defaults to None.
+      {options}
 
     Attributes:
       manifest: pairs and problems of this process, collected when it is asked for;
@@ -72,26 +87,16 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     # Keras 3: the end hook may run in another thread; it only counts.
     async_safe = True
 
-    def __init__(
-            self, dump_path: Any = NOT_GIVEN, dump_step: Any = NOT_GIVEN,
-            dump_mode: Any = NOT_GIVEN, dump_data: Any = NOT_GIVEN, dump_layer: Any = NOT_GIVEN,
-            enable_dump: Any = NOT_GIVEN, enable_dump_debug: Any = NOT_GIVEN,
-            dump_debug_mode: Any = NOT_GIVEN, config: Optional[DumpConfig] = None):
+    def __init__(self, *positional: "NoReturn", config: Optional[DumpConfig] = None,
+                 **options: "Unpack[DumpOptions]") -> None:
+        if positional:
+            raise UnknownOptionError(NO_NAME % positional[:1])
         super().__init__()
         # Keras 2: without it every batch's logs are fetched from the device.
         self._supports_tf_logs = True
-        config = config_of(
-            config, dump_path=dump_path, dump_step=dump_step, dump_mode=dump_mode,
-            dump_data=dump_data, dump_layer=dump_layer, enable_dump=enable_dump,
-            enable_dump_debug=enable_dump_debug, dump_debug_mode=dump_debug_mode)
-        self._capture = attach.start(config, "NpuDumpCallback")
-        self._fit: Optional[Fit] = None
-        self._loop: Optional[HandLoop] = None
-        self._mute = self._capture is None
-        self._caller: Optional[nesting.Caller] = None  # of the training that goes on
-        self._outer: List[_Training] = []  # that goes on around this one
-        self._known_model: Any = None  # of the training that goes on
-        self._known_params: Any = None
+        self._capture = attach.start(DumpConfig.of(config, **options), "NpuDumpCallback")
+        self._now = _Training(mute=self._capture is None)
+        self._outer: List[_Training] = []  # what goes on around it, the innermost last
 
     @property
     def active(self) -> bool:
@@ -99,65 +104,90 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         return self._capture is not None
 
     @property
-    def manifest(self) -> Any:
+    def manifest(self) -> "Optional[Manifest]":
+        """Pairs and problems of this process so far; None where dump is switched off."""
         return manifest_of(self._capture)
 
     def on_train_begin(self, logs: Any = None) -> None:
+        """A fit begins, or a script calls the hooks of a loop by hand.
+
+        Args:
+          logs: not used, here and in every other hook.
+        """
         self._join_run()
         if self._capture is None:
             return
-        self._capture = of_this_process(self._capture)
-        caller = nesting.Caller(self)
-        if self._caller is not None:
-            self._outer.append(_Training(self._caller, self._fit, self._loop, self._mute,
-                                         self._known_model, self._known_params))
-        self._outer = [one for one in self._outer if one.caller.holds(caller)]
-        self._caller, self._fit, self._loop, self._mute = caller, None, None, False
+        capture = self._capture = of_this_process(self._capture)
+        caller = nested_fits.Caller(self)
+        self._outer = [one for one in [*self._outer, self._now]
+                       if one.caller is not None and one.caller.holds(caller)]
         # Keras 2 gives a callback no `params` before it is told of some.
-        self._known_model, self._known_params = self.model, getattr(self, "params", None)
+        now = self._now = _Training(False, caller=caller, model=self.model,
+                                    params=getattr(self, "params", None))
         function = train_function.of_model(self.model)
         if function is None:
             # No fit(): a script calls the hooks by hand, perhaps without a model.
-            self._loop = HandLoop(self._capture, self, self.model)
+            self._now = now._replace(loop=HandLoop(capture, self, self.model))
         elif train_function.runs_eagerly(function):
-            self._mute = True
-            self._capture.note_eager()
+            self._now = now._replace(mute=True)
+            capture.note_eager()
             messages.warning(
                 "run_eagerly=True: no training graph is executed on the device, so there is"
                 " nothing to dump and nothing to count for %s.", self.model.name)
         else:
-            self._fit = begin_fit(self._capture, self, self.model, self._known_params, caller)
-            self._mute = self._fit is None
+            fit = begin_fit(capture, self, self.model, now.params, caller)
+            self._now = now._replace(fit=fit, mute=fit is None)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """An epoch begins.
+
+        Args:
+          epoch: its number, from 0 or from the fit's initial_epoch.
+          logs: not used.
+        """
         self._join_run()
-        if self._outer:
-            self._come_back()
-        if self._fit is not None:
-            self._fit.begin_epoch(epoch)
-        elif not self._mute:
+        self._come_back()
+        if self._now.fit is not None:
+            self._now.fit.begin_epoch(epoch)
+        elif not self._now.mute:
             self._by_hand().epoch = epoch
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        fit = self._fit
+        """Counts an execution; all that a batch costs that is not dumped.
+
+        Args:
+          batch: number of its first batch in the epoch, from 0.
+          logs: not used.
+
+        Raises:
+          DumpError: with `strict`, where an earlier dump has not come.
+        """
+        fit = self._now.fit
         if fit is None:
-            if not self._mute:
+            if not self._now.mute:
                 self._by_hand().begin(batch)
             return
         section = fit.section
         index = section.index
-        section.index = index + 1
-        fit.begun += 1
         if index >= section.next_wanted or fit.traces() != fit.traced:
-            fit.notice(index, batch)
+            fit.notice(batch)
+        else:
+            section.index = index + 1
+            fit.begun += 1
         fit.last = (fit.epoch, batch)
         fit.fresh = False
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        fit = self._fit
+        """The execution has ended; on Keras 3 in any thread.
+
+        Args:
+          batch: number of its last batch in the epoch, from 0.
+          logs: not used.
+        """
+        fit = self._now.fit
         if fit is None:
-            if not self._mute and self._loop is not None:
-                self._loop.end(batch)
+            if not self._now.mute and self._now.loop is not None:
+                self._now.loop.end(batch)
             return
         with fit.lock:
             fit.ended += 1
@@ -169,27 +199,39 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self.on_train_batch_begin(batch, logs)
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """As `on_batch_begin`."""
         self.on_train_batch_end(batch, logs)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        if self._outer:
-            self._come_back()
-        if self._fit is not None:
-            self._fit.end_epoch()
+        """An epoch ends.
+
+        Args:
+          epoch: its number.
+          logs: not used.
+        """
+        self._come_back()
+        if self._now.fit is not None:
+            self._now.fit.end_epoch()
 
     def on_train_end(self, logs: Any = None) -> None:
+        """The fit has ended well.
+
+        Args:
+          logs: not used.
+
+        Raises:
+          IncompleteDumpError: with `strict`, where a dump is missing or not whole.
+        """
+        self._come_back()
+        ended = self._now
+        if ended.fit is not None:
+            ended.fit.end()
         if self._outer:
-            self._come_back()
-        fit = self._fit
-        if fit is not None:
-            fit.end()
-        if self._outer:
-            self._restore(self._outer.pop())
+            self._go_on_with(self._outer.pop())
             return
         # Batch hooks that come after a fit are not those of a loop by hand.
-        counted = fit is not None or self._loop is not None
-        self._fit = self._loop = self._caller = None
-        self._mute = self._mute or fit is not None
+        self._now = _Training(mute=ended.mute or ended.fit is not None)
+        counted = ended.fit is not None or ended.loop is not None
         if counted and self._capture is not None and self._capture.active_fit is None:
             check_training(self._capture)
 
@@ -197,29 +239,33 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         """Off, and the hooks are called by hand: nobody else counts them for `run`."""
         if self._capture is None and train_function.of_model(self.model) is None:
             self._capture = attach.of_run()
-            self._mute = self._capture is None
+            self._now = self._now._replace(mute=self._capture is None)
 
     def _come_back(self) -> None:
-        """A fit inside another was left by an exception, and the other one goes on."""
+        """Goes on with the outer fit, where an inner one was left by an exception."""
+        if not self._outer:
+            return
         assert self._capture is not None
-        caller = nesting.Caller(self)
-        if self._caller is None or self._caller.is_same(caller):
+        caller = nested_fits.Caller(self)
+        if self._now.caller is None or self._now.caller.is_same(caller):
             return
         for position, one in enumerate(self._outer):
-            if one.caller.is_same(caller):
+            if one.caller is not None and one.caller.is_same(caller):
                 unwind(self._capture, caller, itself=True)
                 del self._outer[position:]
-                self._restore(one)
+                self._go_on_with(one)
                 return
 
-    def _restore(self, training: "_Training") -> None:
-        self._caller, self._fit, self._loop, self._mute, model, params = training
-        self._known_model, self._known_params = model, params
-        self.set_model(model)
-        self.set_params(params)
+    def _go_on_with(self, training: _Training) -> None:
+        """The fit inside has told this callback of its own model and parameters."""
+        self._now = training
+        self.set_model(training.model)
+        self.set_params(training.params)
 
     def _by_hand(self) -> HandLoop:
-        if self._loop is None:
+        loop = self._now.loop
+        if loop is None:
             assert self._capture is not None
-            self._loop = HandLoop(self._capture, self, self.model)
-        return self._loop
+            loop = HandLoop(self._capture, self, self.model)
+            self._now = self._now._replace(loop=loop)
+        return loop

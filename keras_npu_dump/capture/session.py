@@ -1,54 +1,53 @@
 """DumpSession: a dump around a custom training loop, and `apply` for mains."""
-from typing import Any, Optional
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional, Type
 
 from keras_npu_dump.capture import attach
-from keras_npu_dump.capture.by_hand import HandLoop
-from keras_npu_dump.capture.process import Capture, of_this_process
-from keras_npu_dump.capture.strict import check_training
-from keras_npu_dump.config import NOT_GIVEN, DumpConfig
-from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.capture.counting.custom_loop import HandLoop
+from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.capture.process.strict import check_training
+from keras_npu_dump.capture.this_process import of_this_process
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.options import documented
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from keras_npu_dump.config.options import DumpOptions
+    from keras_npu_dump.records.manifest import Manifest
 
 
-def config_of(config: Optional[DumpConfig], **options: Any) -> DumpConfig:
-    """The configuration that arguments ask for; what they name is explicit."""
-    given = {name: value for name, value in options.items() if value is not NOT_GIVEN}
-    if config is None:
-        return DumpConfig(explicit=tuple(given), **given)
-    if not isinstance(config, DumpConfig):
-        raise ConfigError("config: expected a DumpConfig. Received: %r. DumpConfig.from_flags"
-                          " makes one of flags." % (config,))
-    if given:
-        raise ConfigError("expected either config or single options. Received: config and %s."
-                          " Use config.replace(...)." % ", ".join(sorted(given)))
-    return config
-
-
-def apply(config_or_flags: Any) -> None:
+@documented
+def apply(config_or_flags: Any = None, **options: "Unpack[DumpOptions]") -> None:
     """Configures device and environment; call it before `npu_device.open()`.
 
     A callback or session made later in the process attaches to it.
 
     Args:
-      config_or_flags: a DumpConfig, absl FLAGS, an argparse Namespace or any object
-        with attributes of the same names. Does nothing where it says dump is off.
+      config_or_flags: a DumpConfig, or absl FLAGS, an argparse Namespace or any object
+        with attributes of the same names; nothing happens where it switches dump off.
+        Single options win over flags. Defaults to the options alone.
+      {options}
 
     Raises:
       ConfigError: for what GE would reject, and where the script set something else.
       DeviceOpenedError: after `npu_device.open()`, unless it was opened with the same.
       DeviceNotFoundError: without npu_device and without the emulator.
     """
-    config = config_or_flags
-    if not isinstance(config, DumpConfig):
-        config = DumpConfig.from_flags(config)
+    if config_or_flags is None or isinstance(config_or_flags, DumpConfig):
+        config = DumpConfig.of(config_or_flags, **options)
+    else:
+        config = DumpConfig.from_flags(config_or_flags, **options)
     attach.start(config, "keras_npu_dump.apply")
 
 
+@documented
 class DumpSession:
     """A dump around a custom training loop.
 
     Made before `npu_device.open()` it configures the device; made afterwards it
     attaches to what the device was opened with. Sessions and callbacks of one process
-    share one dump. One that is off counts all the same where `keras-npu-dump run` dumps.
+    share one dump. A session that is off counts all the same where `keras-npu-dump run` dumps.
 
     Example:
 
@@ -63,8 +62,8 @@ class DumpSession:
     ```
 
     Args:
-      config: a DumpConfig; instead of it single fields of DumpConfig may be given.
-      **options: fields of DumpConfig.
+      config: a DumpConfig, instead of single options. Defaults to None.
+      {options}
 
     Attributes:
       manifest: pairs and problems of this process, collected when it is asked for.
@@ -74,13 +73,15 @@ class DumpSession:
         executed and its dump is not there, or not whole.
     """
 
-    def __init__(self, config: Optional[DumpConfig] = None, **options: Any):
-        self._capture = attach.start(config_of(config, **options), "DumpSession")
+    def __init__(self, config: Optional[DumpConfig] = None,
+                 **options: "Unpack[DumpOptions]") -> None:
+        self._capture = attach.start(DumpConfig.of(config, **options), "DumpSession")
         self._loop: Optional[HandLoop] = None
         self._batch = 0
 
     @property
-    def manifest(self) -> Any:
+    def manifest(self) -> "Optional[Manifest]":
+        """Pairs and problems of this process so far; None where dump is switched off."""
         return manifest_of(self._capture)
 
     def __enter__(self) -> "DumpSession":
@@ -92,16 +93,18 @@ class DumpSession:
             self._batch = 0
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, kind: Optional[Type[BaseException]] = None,
+                 error: Optional[BaseException] = None,
+                 trace: Optional[TracebackType] = None) -> None:
         if self._capture is None:
             return
         self._capture.lookout.look()
         self._capture.journal.counts(final=False)
-        if exception[:1] in ((), (None,)):
+        if kind is None:
             check_training(self._capture)
 
     def next_epoch(self) -> None:
-        """Says that the next step is batch 0 of a new epoch."""
+        """From here on steps are counted as batches of a new epoch."""
         if self._batch and self._loop is not None:
             self._loop.epoch += 1
             self._batch = 0
@@ -112,7 +115,14 @@ class DumpSession:
         """Counts one call of the training function; enter it around each.
 
         Args:
-          batches: how many batches the call trains, where it loops itself.
+          batches: how many batches the call trains, where it loops itself. Defaults to 1.
+
+        Returns:
+          A context manager; an exception that leaves it is passed on.
+
+        Raises:
+          RuntimeError: outside of `with dump:`.
+          ValueError: for less than a batch.
         """
         if self._capture is None:
             return _Step(self, None, 0, 1)
@@ -152,6 +162,13 @@ class _Step:
                 self._session._batch = self._batch
 
 
-def manifest_of(capture: Optional[Capture]) -> Any:
-    """The manifest of this process so far; None where dump is switched off."""
+def manifest_of(capture: Optional[Capture]) -> "Optional[Manifest]":
+    """The manifest of this process so far.
+
+    Args:
+      capture: of this process, or of the process that it was forked from.
+
+    Returns:
+      A Manifest; None where dump is switched off.
+    """
     return None if capture is None else of_this_process(capture).manifest()

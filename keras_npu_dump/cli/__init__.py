@@ -8,15 +8,24 @@ import os
 import sys
 from typing import Any, Callable, List, Optional
 
-from keras_npu_dump import __version__, streams
-from keras_npu_dump.cli import collecting, doctor, exporting, inspecting, memory, triaging
+from keras_npu_dump._version import __version__
+from keras_npu_dump.cli import collecting, diagnosing, exporting, inspecting, memory, triaging
 from keras_npu_dump.cli.common import PROGRAM, Parser
-from keras_npu_dump.errors import DumpError, InputError, OutputError
-from keras_npu_dump.files.quoting import terminal_lines
+from keras_npu_dump.errors import DeviceOpenedError, DumpError, InputError, OutputError
+from keras_npu_dump.files import streams
+from keras_npu_dump.files.quoting import terminal
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Runs one command; returns the exit status."""
+    """Runs one command.
+
+    Args:
+      argv: the words behind the program's name. Defaults to those of this process.
+
+    Returns:
+      The exit status: 0 all well, 1 a problem of severity error, 2 wrong usage or unreadable
+      input, 130 after Ctrl-C.
+    """
     streams.hold_places()
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
@@ -25,11 +34,14 @@ def main(argv: Optional[List[str]] = None) -> int:
             # Its options end at SCRIPT, which argparse cannot do beside absl flags.
             return _run(arguments[1:])
         options = _parser().parse_args(arguments)
-        return options.command(options)
+        status: int = options.command(options)
+        return status
     except DumpError as error:
         if isinstance(error, OutputError) and error.reader_gone:
             return 1  # there is nobody to tell
-        streams.say(terminal_lines("%s: %s" % (PROGRAM, error)))
+        # The lines to swap are ours; in all other messages a line break is part of a name.
+        text = str(error) if isinstance(error, DeviceOpenedError) else terminal(str(error))
+        streams.say("%s: %s" % (PROGRAM, text))
         return 2
     except MemoryError:
         streams.say("%s: %s" % (PROGRAM, memory.TEXT))
@@ -75,8 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     collecting.add_arguments(_add(
         commands, "collect", collecting.collect,
         "find what belongs together, and write the manifest"))
-    doctor.add_arguments(_add(
-        commands, "doctor", doctor.doctor,
+    diagnosing.add_arguments(_add(
+        commands, "doctor", diagnosing.doctor,
         "say what this machine would do, and what would make a dump fail"))
     inspecting.add_arguments(_add(
         commands, "inspect", inspecting.inspect,
@@ -92,7 +104,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int],
          text: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.set_defaults(command=command)
     return parser

@@ -3,11 +3,13 @@ import argparse
 import os
 from typing import Any
 
-from keras_npu_dump import streams
 from keras_npu_dump.cli.common import PROGRAM, print_json
+from keras_npu_dump.files import streams
+from keras_npu_dump.files.quoting import terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `collect` to its parser."""
     parser.add_argument("path", metavar="PATH", help="the dump folder, or any folder below it")
     parser.add_argument("--graphs", action="append", default=[], metavar="DIR",
                         help="a folder with graph files; may be repeated")
@@ -24,10 +26,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def collect(options: argparse.Namespace) -> int:
-    from keras_npu_dump.collect.collecting import collect as pair
-    from keras_npu_dump.report.manifest_table import print_manifest
-    from keras_npu_dump.report.progress import Progress
-    with Progress() as progress:
+    """Pairs, writes the manifest, and prints it.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status: 2 where nothing of ours is below the path.
+    """
+    from keras_npu_dump.collector.collect import collect as pair
+    from keras_npu_dump.report.manifest_print import print_manifest
+    from keras_npu_dump.report.progress_line import ProgressLine
+    with ProgressLine() as progress:
         manifest = pair(
             options.path, graphs=tuple(options.graphs),
             keywords=tuple(options.keyword or ("Iterator",)), role=options.role,
@@ -36,7 +46,7 @@ def collect(options: argparse.Namespace) -> int:
     if manifest.path is None and not manifest.empty and _is_whole(options.path, manifest):
         # A part of a dump is answered, and written only where --output says.
         streams.say("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
-            PROGRAM, os.path.join(manifest.dump_path, "manifest.json")))
+            PROGRAM, terminal(os.path.join(manifest.dump_path, "manifest.json"))))
     if options.json:
         print_json(manifest.to_json())
     else:
@@ -48,4 +58,5 @@ def collect(options: argparse.Namespace) -> int:
 
 def _is_whole(path: str, manifest: Any) -> bool:
     """Whether the path is the dump folder or above it."""
-    return (manifest.dump_path + os.sep).startswith(os.path.join(os.path.abspath(path), ""))
+    dump_path: str = manifest.dump_path
+    return (dump_path + os.sep).startswith(os.path.join(os.path.abspath(path), ""))

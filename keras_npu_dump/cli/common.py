@@ -4,11 +4,12 @@ import json
 import sys
 from typing import Any, NoReturn
 
-from keras_npu_dump import streams
-from keras_npu_dump.report.tables import put
+from keras_npu_dump.files import streams
+from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.report.printing import put
 
 PROGRAM = "keras-npu-dump"
-# More than this many entries in one list are one line each.
+# In lists with more entries than this, each entry is one line.
 _LONG = 64
 
 
@@ -21,15 +22,23 @@ class Parser(argparse.ArgumentParser):
             put(message, file)
 
     def error(self, message: str) -> NoReturn:
-        streams.say("%s%s: error: %s" % (self.format_usage(), self.prog, message))
+        """Prints usage and message to stderr, and ends with status 2."""
+        streams.say("%s%s: error: %s" % (self.format_usage(), self.prog, terminal(message)))
         sys.exit(2)
 
 
 def print_json(document: Any, file: Any = None) -> None:
-    """One document on stdout, indented; entries of long lists are one line each.
+    """Prints a document, indented and in ASCII; each entry of a long list is a line.
 
-    json's indentation is pure Python and writes in tiny pieces: the statistics of a
+    json's own indentation is pure Python and writes in tiny pieces: the statistics of a
     folder would take longer to print than to compute.
+
+    Args:
+      document: what json can write.
+      file: any object with `write`. Defaults to stdout.
+
+    Raises:
+      OutputError: it does not get out.
     """
     put(_text(document, "") + "\n", file)
 

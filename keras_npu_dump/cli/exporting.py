@@ -2,7 +2,7 @@
 import argparse
 import dataclasses
 import os
-from typing import Any
+from typing import Any, Dict, Tuple
 
 from keras_npu_dump.cli.common import print_json
 from keras_npu_dump.errors import FormatError, InputError
@@ -12,6 +12,7 @@ MAX_LINES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `export` to its parser."""
     parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
     parser.add_argument("--to", required=True, metavar="FORMAT", choices=FORMATS,
                         help="npy or bin (tensors in their original layout), json (graphs, as atc"
@@ -24,12 +25,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Writes tensors or graphs below a path in another form; can be run again."""
+    """Writes tensors or graphs below a path in another form; can be run again.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status: 1 where something could not be read or written as it is.
+
+    Raises:
+      InputError, FormatError: there is nothing to export, or no place to write to.
+    """
     from keras_npu_dump.export.places import default_target
-    from keras_npu_dump.report.progress import Progress
+    from keras_npu_dump.report.progress_line import ProgressLine
     path = os.path.normpath(options.path)
     target = options.output or default_target(path, options.to)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         if options.to == "msaccucmp":
             from keras_npu_dump.export.msaccucmp import export_msaccucmp
             result: Any = export_msaccucmp(path, target, progress=progress)
@@ -54,17 +65,17 @@ def _origin_formats(path: str) -> Any:
     manifest = _manifest_above(os.path.abspath(path))
     if manifest is None:
         return None
-    from keras_npu_dump.export.tensors import origin_formats_of
-    from keras_npu_dump.formats.graph_reader import read_graphs
+    from keras_npu_dump.export.tensor_files import origin_formats_of
+    from keras_npu_dump.formats.graph.graph_reader import read_graphs
     inside = os.path.abspath(path) + os.sep
-    origins: dict = {}
+    origins: Dict[Tuple[str, str, int], str] = {}
     for pair in manifest.pairs:
         if any((manifest.absolute(one.path) + os.sep).startswith(inside)
                or inside.startswith(manifest.absolute(one.path) + os.sep) for one in pair.steps):
             try:
                 origins.update(origin_formats_of(read_graphs(manifest.absolute(pair.graph))))
-            except (FormatError, OSError):
-                pass  # gone or cut since: the tensors' own shapes decide
+            except (OSError, ValueError):
+                pass  # gone or cut since, or no path at all: the tensors' own shapes decide
     return origins
 
 
@@ -74,7 +85,7 @@ def _manifest_above(folder: str) -> Any:
         file = os.path.join(folder, "manifest.json")
         if os.path.isfile(file):
             # Imported where there is something to read: a fifth of a small export's time.
-            from keras_npu_dump.collect.manifest import load_manifest
+            from keras_npu_dump.records.manifest import load_manifest
             try:
                 return load_manifest(file)
             except (FormatError, InputError):
@@ -84,7 +95,8 @@ def _manifest_above(folder: str) -> Any:
 
 
 def _print_export(result: Any, target: str) -> None:
-    from keras_npu_dump.report.tables import print_text
+    from keras_npu_dump.files.quoting import terminal
+    from keras_npu_dump.report.printing import print_text
     from keras_npu_dump.sizes import human_bytes, plural
     lines = ["%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
                                         target)]
@@ -103,4 +115,4 @@ def _print_export(result: Any, target: str) -> None:
         lines += ["  " + ": ".join(map(str, item)) for item in items[:MAX_LINES]]
         if len(items) > MAX_LINES:
             lines.append("  ... and %d more" % (len(items) - MAX_LINES))
-    print_text("\n".join(lines))
+    print_text("\n".join(map(terminal, lines)))

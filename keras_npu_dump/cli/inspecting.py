@@ -8,6 +8,7 @@ from keras_npu_dump.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `inspect` to its parser."""
     parser.add_argument("path", metavar="PATH", help="a file, or any folder of a dump")
     parser.add_argument("--op", metavar="REGEX",
                         help="only operators whose GE or TensorFlow name matches")
@@ -26,8 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Describes one file, the files of one folder, or the operators of a run."""
-    from keras_npu_dump.report.tables import print_text
+    """Describes one file, the files of one folder, or the operators of a run.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status, 0.
+
+    Raises:
+      InputError, FormatError: the path, or what is asked of it, is wrong.
+    """
+    from keras_npu_dump.report.printing import print_text
     try:
         description, text = _described(options)
     except OSError as error:
@@ -37,7 +48,7 @@ def inspect(options: argparse.Namespace) -> int:
     if options.json:
         print_json(description)
     else:
-        print_text(text(description).rstrip("\n"))
+        print_text(text(description))
     return 0
 
 
@@ -46,15 +57,16 @@ def _described(options: argparse.Namespace) -> Any:
     asked = [name for name in ("op", "type", "step", "tensor", "rank", "role")
              if getattr(options, name) is not None]
     if os.path.isdir(options.path) and (asked or not _holds_dump_files(options.path)):
+        from keras_npu_dump.analysis.inspect.run_contents import inspect_run
         from keras_npu_dump.analysis.run import open_run
-        from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
-        from keras_npu_dump.report.progress import Progress
-        with Progress() as progress:
+        from keras_npu_dump.report.progress_line import ProgressLine
+        from keras_npu_dump.report.run_text import inspect_run_text
+        with ProgressLine() as progress:
             return inspect_run(
                 open_run(options.path, progress=progress), op=options.op, op_type=options.type,
                 step=options.step, rank=rank_of(options.rank), tensor=options.tensor,
                 role=options.role), inspect_run_text
-    from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
+    from keras_npu_dump.analysis.inspect.file import inspect_file, inspect_folder
     from keras_npu_dump.report.inspect_text import as_text
     if os.path.isdir(options.path):
         return inspect_folder(options.path), as_text
@@ -63,19 +75,27 @@ def _described(options: argparse.Namespace) -> Any:
         raise InputError("expected a folder of a dump with --%s%s. Received: %s, a file" % (
             asked[-1], "" if set(asked) - {"op", "type"} else ", or a graph file", options.path))
     if asked:
-        from keras_npu_dump.report.inspect_graph import graph_operators
+        from keras_npu_dump.analysis.inspect.graph import graph_operators
         description = graph_operators(options.path, options.op, options.type)
     return description, as_text
 
 
 def rank_of(text: Any) -> Union[int, str, None]:
-    """A rank as runs name it: a number, or device:<id> where no record tells the rank."""
+    """A rank as runs name it.
+
+    Args:
+      text: of --rank, or None.
+
+    Returns:
+      A number; text such as "device:0", which stands for the rank where no record tells it;
+      None where none was asked for.
+    """
     return int(text) if text is not None and text.isdigit() else text
 
 
 def _holds_dump_files(folder: str) -> bool:
     from keras_npu_dump.formats.names import classify
     with os.scandir(folder) as entries:
-        # os.path.isfile says no of a link to itself, where entry.is_file() raises.
+        # os.path.isfile is False for a link to itself, where entry.is_file() raises.
         return any(classify(entry.name) in ("dump", "stats", "overflow")
                    and os.path.isfile(entry.path) for entry in entries)

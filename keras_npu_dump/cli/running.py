@@ -2,7 +2,7 @@
 import contextlib
 import os
 import re
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 from absl import flags as absl_flags
 
@@ -10,8 +10,13 @@ from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.cli.script_streams import own_stdout
 from keras_npu_dump.errors import DumpError, FormatError, InputError, OutputError
-from keras_npu_dump.files.records import MAX_FLAG_FILE, read_record
-from keras_npu_dump.report.tables import put
+from keras_npu_dump.files import streams
+from keras_npu_dump.files.read_limited import MAX_FLAG_FILE, read_record
+from keras_npu_dump.report.printing import put
+
+if TYPE_CHECKING:
+    from keras_npu_dump.config.dump_config import DumpConfig
+    from keras_npu_dump.launch.launcher import Outcome
 
 RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
 
@@ -37,7 +42,8 @@ class _Flags(absl_flags.FlagValues):
                 raise InputError("--flagfile: cannot read %s: %s" % (
                     filename, error.strerror or error)) from None
         try:
-            return super()._get_flag_file_lines(filename, parsed_file_stack)
+            return super()._get_flag_file_lines(  # type: ignore[no-untyped-call]
+                filename, parsed_file_stack)
         except UnicodeDecodeError as error:
             raise InputError("--flagfile: expected text in %s, as this shell's locale says."
                              " Received: %s" % (error.encoding, filename)) from None
@@ -46,7 +52,7 @@ class _Flags(absl_flags.FlagValues):
 def _run_flags() -> absl_flags.FlagValues:
     """The dump options in a FlagValues of their own: the global one is the script's."""
     from keras_npu_dump.flags import define_flags, switch_flag
-    values = _Flags()
+    values = _Flags()  # type: ignore[no-untyped-call]
     values.set_gnu_getopt(False)
     for name, text in (("emulate", "Run on the CPU or GPU, with the emulator for npu_device."),
                        ("json", "One JSON document on stdout; the script's stdout goes to stderr."),
@@ -64,9 +70,9 @@ def _run_flags() -> absl_flags.FlagValues:
     return values
 
 
-def _run_config(values: absl_flags.FlagValues) -> Any:
+def _run_config(values: absl_flags.FlagValues) -> "DumpConfig":
     """Dumping is on unless it was switched off, or overflow detection on."""
-    from keras_npu_dump.config import DumpConfig
+    from keras_npu_dump.config.dump_config import DumpConfig
     unused, used = (("data_dump_path", "over_dump_path") if values.over_dump
                     else ("over_dump_path", "data_dump_path"))
     if values[unused].value:
@@ -79,6 +85,19 @@ def _run_config(values: absl_flags.FlagValues) -> Any:
 
 
 def run(arguments: List[str]) -> int:
+    """Runs a script with dump on.
+
+    Args:
+      arguments: of the command line behind `run`: options, SCRIPT, and the script's own.
+
+    Returns:
+      The exit status: the script's own, 1 where `data_dump_strict` turns a 0 into it, 2
+      where there is no SCRIPT.
+
+    Raises:
+      DumpError: the dump cannot be set up, or its table cannot be printed.
+      absl.flags.Error: an option is wrong.
+    """
     values = _run_flags()
     if arguments[:1] == ["-h"]:
         arguments = ["--help"]
@@ -88,15 +107,16 @@ def run(arguments: List[str]) -> int:
         put(RUN_USAGE + values.module_help(PROGRAM) + values.module_help("keras_npu_dump") + "\n")
         return 0
     if not rest:
-        raise InputError("SCRIPT: expected a Python file after the options. Received: nothing.\n"
-                         + RUN_USAGE)
+        streams.say("%s: SCRIPT: expected a Python file after the options. Received: nothing.\n%s"
+                    % (PROGRAM, RUN_USAGE))
+        return 2
     config = _run_config(values)
     _tell_options_after_script(rest[0], rest[1:])
-    from keras_npu_dump.capture.launcher import run_script
+    from keras_npu_dump.launch.launcher import run_script
     with contextlib.ExitStack() as stack:
         stdout = stack.enter_context(own_stdout(bool(values.json)))
 
-        def at_sigterm(outcome: Any) -> None:
+        def at_sigterm(outcome: "Outcome") -> None:
             stack.close()
             try:
                 _tell_end(config, outcome, bool(values.json), stdout)
@@ -110,7 +130,7 @@ def run(arguments: List[str]) -> int:
     return _tell_end(config, outcome, bool(values.json), stdout)
 
 
-def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
+def _tell_end(config: "DumpConfig", outcome: "Outcome", json: bool, stdout: Any) -> int:
     """Prints what became of a run, and returns the exit status."""
     if outcome.error is not None:
         raise outcome.error
@@ -119,7 +139,7 @@ def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
         if json:
             print_json(_document(config) if final is None else final.to_json(), stdout.get())
         elif final is not None:
-            from keras_npu_dump.report.manifest_table import print_manifest
+            from keras_npu_dump.report.manifest_print import print_manifest
             print_manifest(final, after_training=True, file=stdout.get())
     except OutputError as error:
         # The script's status is its own, and the answer is on disk.
@@ -136,9 +156,9 @@ def _tell_end(config: Any, outcome: Any, json: bool, stdout: Any) -> int:
 
 def _tell_options_after_script(script: str, arguments: List[str]) -> None:
     """Names options of ours that go to a script which does not know them."""
-    from keras_npu_dump.capture.sources import knows_word
-    from keras_npu_dump.flags import SPECS
-    known = {"emulate", "open_device"}.union(spec.name for spec in SPECS)
+    from keras_npu_dump.config.options import FLAGS
+    from keras_npu_dump.launch.import_scan import knows_word
+    known = {"emulate", "open_device"}.union(flag.name for flag in FLAGS)
     late = []
     for argument in arguments:
         match = re.match(r"--?(no)?(\w+)(=|$)", argument)
@@ -155,20 +175,21 @@ def _tell_options_after_script(script: str, arguments: List[str]) -> None:
             " `run` stand before SCRIPT.", ", ".join("--" + name for name in late))
 
 
-def _is_missing(config: Any, outcome: Any) -> bool:
+def _is_missing(config: "DumpConfig", outcome: "Outcome") -> bool:
     """Whether a dump was asked for and did not come, or not whole."""
-    from keras_npu_dump.capture import remarks, strict
+    from keras_npu_dump.capture.process import end_messages, strict
     if config.is_off or outcome.capture is None:
         return not config.is_off
     final = outcome.capture.final
     if final is None:
-        return bool(remarks.unreached(outcome.capture) or strict.lost(outcome.capture))
+        return bool(end_messages.unreached(outcome.capture) or strict.lost(outcome.capture))
     return bool(final.errors)
 
 
-def _document(config: Any) -> Any:
+def _document(config: "DumpConfig") -> Any:
     """The manifest of a run that was not captured: it says so, and nothing else."""
-    from keras_npu_dump.collect import Manifest, Problem
+    from keras_npu_dump.records.manifest import Manifest
+    from keras_npu_dump.records.problems import Problem
     cause = ("dump is switched off" if config.is_off
              else "the script opened no device" if config.collect
              else "data_dump_collect is off: `keras-npu-dump collect` pairs later")

@@ -11,11 +11,11 @@ import os
 import sys
 from typing import Any, Iterator, Optional, Tuple
 
-from keras_npu_dump import streams
 from keras_npu_dump.errors import OutputError
+from keras_npu_dump.files import streams
 
 
-class Place:
+class OriginalStdout:
     """Where stdout led before the script."""
 
     def __init__(self, stream: Any):
@@ -45,18 +45,23 @@ class Place:
                     errors=self._stream.errors, closefd=False)
 
     def give_back(self, descriptor: int) -> None:
-        """Lets a descriptor lead there again."""
+        """Lets a descriptor lead there again.
+
+        Args:
+          descriptor: 1, where that led to stderr while the script ran.
+        """
         if self.is_there:
             assert self._descriptor is not None
             os.dup2(self._descriptor, descriptor, os.get_inheritable(descriptor))
 
     @property
     def is_there(self) -> bool:
+        """Whether the copy of the descriptor still leads to the same file."""
         return self._descriptor is not None and _file(self._descriptor) == self._file
 
 
 @contextlib.contextmanager
-def own_stdout(to_stderr: bool) -> Iterator[Place]:
+def own_stdout(to_stderr: bool) -> Iterator[OriginalStdout]:
     """Keeps where stdout leads while a script runs.
 
     Args:
@@ -66,7 +71,7 @@ def own_stdout(to_stderr: bool) -> Iterator[Place]:
     before = sys.stdout
     with contextlib.suppress(Exception):
         before.flush()
-    place = Place(before)
+    place = OriginalStdout(before)
     if not (to_stderr and place.is_there and before.fileno() == 1):
         yield place
         return
@@ -110,7 +115,7 @@ class _Lossy(io.RawIOBase):
         raw = cls()
         unbuffered = isinstance(getattr(like, "buffer", None), io.RawIOBase)  # python -u
         return io.TextIOWrapper(
-            raw if unbuffered else io.BufferedWriter(raw),  # type: ignore[arg-type]
+            raw if unbuffered else io.BufferedWriter(raw),
             encoding=like.encoding, errors=like.errors, newline="\n",
             line_buffering=like.line_buffering, write_through=unbuffered)
 

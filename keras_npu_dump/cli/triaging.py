@@ -6,6 +6,7 @@ from keras_npu_dump.cli.inspecting import rank_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `triage` to its parser."""
     parser.add_argument("path", metavar="PATH", help="the dump folder of a training")
     parser.add_argument("--rank", metavar="RANK", help="only this rank")
     parser.add_argument("--role", default="train", metavar="ROLE",
@@ -19,10 +20,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def triage(options: argparse.Namespace) -> int:
-    from keras_npu_dump.analysis.triage import triage as examine
-    from keras_npu_dump.report.progress import Progress
+    """Finds the suspects, writes the flags of the next run, and prints both.
+
+    Args:
+      options: as `add_arguments` has them.
+
+    Returns:
+      The exit status: 0 only for the verdict "healthy".
+    """
+    from keras_npu_dump.analysis.triage.triage import triage as examine
+    from keras_npu_dump.report.progress_line import ProgressLine
     from keras_npu_dump.report.triage_text import print_triage
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = examine(options.path, role=options.role, rank=rank_of(options.rank),
                         limit=options.limit, write=options.flagfile or True, progress=progress)
     if options.json:

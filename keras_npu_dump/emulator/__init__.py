@@ -30,7 +30,7 @@ from keras_npu_dump.errors import ConfigError
 __all__ = ["children_folder", "install", "installed"]
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Makes the stand-in at the moment of its import, when the adapter reads its variables."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None
@@ -40,7 +40,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        from keras_npu_dump.emulator import modules
+        from keras_npu_dump.emulator.api import modules
         made = modules.build()
         sys.modules.update(made)
         return made[spec.name]
@@ -49,7 +49,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-_FINDER = _Finder()
+_FINDER = _StandInFinder()
 
 
 def installed() -> bool:

@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
-# (stage, done, total), as report.progress.Progress takes it.
-ProgressCallback = Callable[[str, int, Optional[int]], None]
 # Layout in the framework of (op_name, "input" or "output", index).
 OriginFormats = Mapping[Tuple[str, str, int], str]
 

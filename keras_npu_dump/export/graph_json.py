@@ -2,25 +2,21 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import Any, Callable, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.forms import ExportResult, ProgressCallback
-from keras_npu_dump.export.places import make_private, writing
-from keras_npu_dump.files.regular import (
-    check_regular,
-    check_writable,
-    create,
-    open_regular,
-    what_is_there,
-)
-from keras_npu_dump.formats import graph_json, names
+from keras_npu_dump.export.forms import ExportResult
+from keras_npu_dump.export.places import writing
+from keras_npu_dump.export.target_folder import TargetFolder
+from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.files.regular import check_regular, what_is_there
+from keras_npu_dump.formats import names
+from keras_npu_dump.formats.graph import atc_json
 from keras_npu_dump.formats.tree import walk
 
 
 def export_graph_json(source: Any, target: Any,
-                      progress: Optional[ProgressCallback] = None,
+                      progress: Optional[Progress] = None,
                       only_build: bool = True) -> ExportResult:
     """Writes ge_proto graph files below a path as `<graph file>.json`.
 
@@ -32,6 +28,9 @@ def export_graph_json(source: Any, target: Any,
       target: folder, made if missing; folders below `source` are repeated.
       progress: called with ("export", files done, files in all).
       only_build: of a folder, only the graphs that were executed.
+
+    Returns:
+      What was done. Graphs that could not be read are in `problems`.
 
     Raises:
       InputError: no graph at `source`, or a target that cannot be written.
@@ -46,18 +45,19 @@ def export_graph_json(source: Any, target: Any,
                          "(ge_proto_*_Build.txt) in %s, found none" % source)
     with writing(target):
         for number, (path, relative) in enumerate(work):
-            output = os.path.join(target, relative + ".json")
-            if _is_newer(output, path):
-                result.skipped += 1
+            try:
+                size = _write(path, target, relative + ".json")
+            except FormatError as error:
+                if path == source:
+                    raise
+                result.problems.append((path, error.reason))
             else:
-                try:
-                    result.bytes += _write(path, output)
-                    result.written += 1
+                if size is None:
+                    result.skipped += 1
+                else:
                     result.files += 1
-                except FormatError as error:
-                    if path == source:
-                        raise
-                    result.problems.append((path, error.reason))
+                    result.written += 1
+                    result.bytes += size
             if progress is not None:
                 progress("export", number + 1, len(work))
     return result
@@ -83,37 +83,43 @@ def _work(source: str, only_build: bool,
             yield path, os.path.relpath(path, source)[:-len(".txt")]
 
 
-def _is_newer(output: str, source: str) -> bool:
+def _write(path: str, target: str, relative: str) -> Optional[int]:
+    """The bytes that were written; None where the file is there and newer than the graph."""
+    check_regular(path)
+    folder = TargetFolder(target, os.path.dirname(relative))
+    name = os.path.basename(relative)
     try:
-        there = os.stat(output)
-        return stat.S_ISREG(there.st_mode) and there.st_mtime_ns >= os.stat(source).st_mtime_ns
+        if _is_newer(folder, name, path):
+            return None
+        with folder.new_file(name) as fd, open(fd, "wb", closefd=False) as file:
+            return sum(map(file.write, graph_bytes(path)))
+    except BaseException:
+        folder.remove_if_new()
+        raise
+    finally:
+        folder.close()
+
+
+def _is_newer(folder: TargetFolder, name: str, source: str) -> bool:
+    try:
+        return folder.status(name).st_mtime_ns >= os.stat(source).st_mtime_ns
     except OSError:
         return False
 
 
-def _write(path: str, output: str) -> int:
+def graph_bytes(path: str) -> Iterator[bytes]:
+    """A graph file as JSON, piece by piece.
+
+    Args:
+      path: of a ge_proto file.
+
+    Raises:
+      FormatError: it cannot be opened or read, or is no graph.
+    """
     try:
-        check_regular(path)
-        os.close(open_regular(path)[0])
+        for piece in atc_json.iter_json(path):
+            yield piece.encode("ascii")
     except OSError as error:
         raise FormatError(path, error.strerror or str(error)) from None
-    try:
-        check_writable(output)
-        check_writable(output + ".part")
-    except FileExistsError as error:
-        raise FormatError(output, "%s: %s" % (output, error.strerror)) from None
-    made = make_private(os.path.dirname(output))
-    part = output + ".part"
-    fd = create(part)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            for piece in graph_json.iter_json(path):
-                file.write(piece)
-            size = file.tell()
-        os.replace(part, output)
-    except BaseException:
-        os.unlink(part)
-        for folder in made:
-            os.rmdir(folder)
-        raise
-    return size
+    except UnicodeError as error:  # half a character in the path, which is none then
+        raise FormatError(path, str(error)) from None

@@ -17,20 +17,19 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import tempfile
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
-from keras_npu_dump.collect.collecting import collect
-from keras_npu_dump.collect.manifest import Manifest, Pair, Step, load_manifest
+from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.export.places import Archive, Folder, is_archive
-from keras_npu_dump.files.quoting import mapping_line, shell_command, shell_word
-from keras_npu_dump.formats import graph_json
+from keras_npu_dump.export.bundle import Archive, Folder
+from keras_npu_dump.export.graph_json import graph_bytes
+from keras_npu_dump.export.places import is_archive
+from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.files.quoting import UnwritableError, mapping_line, shell_command, shell_word
 from keras_npu_dump.formats.mapping import MAPPING
 from keras_npu_dump.formats.names import sanitise
 from keras_npu_dump.formats.tree import list_files
-
-Progress = Callable[[str, int, Optional[int]], None]
+from keras_npu_dump.records.manifest import Manifest, Pair, Step, load_manifest
 
 # What the comparator's patterns accept in a path (reg_manager.py).
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_./:=\\-]+$")
@@ -105,7 +104,10 @@ def export_msaccucmp(source: Union[Manifest, str], output: str, archive: Optiona
         ends in .tar.gz or .tgz.
       role: export pairs of this role alone; None exports all. Where no pair
         has it, as in a network whose role nothing tells, all are exported.
-      progress: called as ("export", files done, files in all).
+      progress: called with ("export", files done, files in all).
+
+    Returns:
+      What was exported. What could not be is in `problems`.
 
     Raises:
       InputError: nothing to export, or an output that is in the way or cannot
@@ -150,6 +152,7 @@ def _manifest(source: Union[Manifest, str]) -> Manifest:
 # (path, name in the leaf, long name where the name is digits)
 Files = List[Tuple[str, str, str]]
 Plan = List[Tuple[Leaf, Pair, Files]]
+_Key = Tuple[Optional[int], int]  # data_index, and which load of the model, from 0
 
 
 def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Plan:
@@ -157,8 +160,8 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
     plan: Plan = []
     folders: Set[str] = set()
     for pair in pairs:
-        executions: Dict[Tuple, List[Step]] = {}
-        loads: Dict[Tuple, int] = {}
+        executions: Dict[_Key, List[Step]] = {}
+        loads: Dict[Tuple[Optional[str], Optional[int]], int] = {}
         for step in sorted(pair.steps, key=lambda one: one.model_id or 0):
             # The n-th load of a model name is one set of executions.
             key = (step.model_name, step.data_index)
@@ -174,7 +177,7 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
     return plan
 
 
-def _by_index(item: Tuple) -> Tuple:
+def _by_index(item: Tuple[_Key, List[Step]]) -> _Key:
     (data_index, load), _ = item
     return (-1 if data_index is None else data_index, load)
 
@@ -184,7 +187,7 @@ def _plain(value: Any) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", str(value))[:_MAX_PART]
 
 
-def _base(pair: Pair, folders: set) -> str:
+def _base(pair: Pair, folders: Set[str]) -> str:
     who = ("rank%s" % _plain(pair.rank) if pair.rank is not None
            else "device%s" % _plain(pair.device))
     name = _plain(sanitise(pair.model_names[0] if pair.model_names
@@ -209,6 +212,9 @@ def _files(manifest: Manifest, steps: List[Step], result: MsaccucmpExport) -> Fi
             result.problems.extend((error.path, error.reason) for error in odd)
         except OSError as error:
             result.problems.append((folder, error.strerror or str(error)))
+            continue
+        except ValueError as error:  # no path at all: a NUL, or half a character
+            result.problems.append((folder, str(error)))
             continue
         for file in files:
             name, full = file.name, file.full_name
@@ -240,24 +246,12 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
         if leaf.json not in graphs:
             graphs.add(leaf.json)
             _write_graph(manifest.absolute(pair.graph), leaf.json, writer, result)
-        mapping: Dict[str, str] = {}
-        for path, name, full in files:
-            if name != full:
-                mapping[name] = full
-            if writer.add(path, "%s/%s" % (leaf.leaf, name)):
-                result.linked += 1
-            else:
-                result.copied += 1
-            leaf.files += 1
-            leaf.bytes += os.path.getsize(path)
+        for path, name, _ in files:
+            _add(path, name, leaf, writer, result)
             done += 1
             if progress is not None:
                 progress("export", done, total)
-        if mapping:
-            result.bytes += writer.text(
-                "%s/%s" % (leaf.leaf, MAPPING),
-                os.fsdecode(b"".join(mapping_line(*item) for item in sorted(mapping.items()))))
-            result.written += 1
+        _write_mapping(files, leaf, writer, result)
         result.leaves.append(leaf)
         result.written += leaf.files
         result.bytes += leaf.bytes
@@ -267,22 +261,42 @@ def _write(manifest: Manifest, plan: Plan, writer: Union[Folder, Archive],
         result.commands.append(shell_command(
             "python3", "msaccucmp.py", "compare", "-m", leaf.leaf, "-g", "GOLDEN", "-f", leaf.json,
             "-out", out))
-    result.bytes += writer.text("compare.sh", script)
+    result.bytes += writer.write("compare.sh", [script.encode("ascii")])
     result.written += 1
+
+
+def _add(path: str, name: str, leaf: Leaf, writer: Union[Folder, Archive],
+         result: MsaccucmpExport) -> None:
+    try:
+        linked, size = writer.add(path, "%s/%s" % (leaf.leaf, name))
+    except FormatError as error:
+        result.problems.append((path, error.reason))
+        return
+    if linked:
+        result.linked += 1
+    else:
+        result.copied += 1
+    leaf.files += 1
+    leaf.bytes += size
+
+
+def _write_mapping(files: Files, leaf: Leaf, writer: Union[Folder, Archive],
+                   result: MsaccucmpExport) -> None:
+    lines = []
+    for short, full in sorted({name: full for _, name, full in files if name != full}.items()):
+        try:
+            lines.append(mapping_line(short, full))
+        except UnwritableError as error:
+            result.problems.append(("%s/%s" % (leaf.leaf, short), error.reason))
+    if lines:
+        result.bytes += writer.write("%s/%s" % (leaf.leaf, MAPPING), lines)
+        result.written += 1
 
 
 def _write_graph(path: str, name: str, writer: Union[Folder, Archive],
                  result: MsaccucmpExport) -> None:
-    handle, temporary = tempfile.mkstemp(suffix=".json")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            for piece in graph_json.iter_json(path):
-                stream.write(piece)
-        size = os.path.getsize(temporary)
-        writer.add(temporary, name)
+        result.bytes += writer.write(name, graph_bytes(path))
         result.written += 1
-        result.bytes += size
     except FormatError as error:
         result.problems.append((path, error.reason))
-    finally:
-        os.unlink(temporary)

@@ -1,19 +1,19 @@
 """Export as numpy files, one per tensor: `<dump name>.output.0.npy`."""
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence
 
 import numpy as np
 
-from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats, ProgressCallback
-from keras_npu_dump.export.tensors import export
-
-_HEADS: Dict[Tuple[np.dtype, Tuple[int, ...]], bytes] = {}
+from keras_npu_dump.export.forms import ExportResult, Form, OriginFormats
+from keras_npu_dump.export.tensor_files import export
+from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.formats import npy_bytes
 
 
 def export_npy(source: Any, target: Any,
                origin_formats: Optional[OriginFormats] = None,
-               progress: Optional[ProgressCallback] = None) -> ExportResult:
+               progress: Optional[Progress] = None) -> ExportResult:
     """Writes every tensor below a path as .npy, in its original layout.
 
     Names are those of the vendor's converter (msaccucmp `convert -t npy`):
@@ -23,29 +23,21 @@ def export_npy(source: Any, target: Any,
     8-bit floats are float32. Types without documented values become
     `<dump name>.<kind>.<index>.<bytes>.<DT_name>.<layout>.bin`.
 
-    Args, returns, raises: as `tensors.export`.
+    Args:
+      source: a dump file, or any level of a dump tree.
+      target: folder, made if there is something to write.
+      origin_formats: layouts from the graph (`origin_formats_of`), for where the shapes
+        alone do not tell NHWC from NCHW.
+      progress: called with ("export", files done, files in all).
+
+    Returns:
+      What was done.
+
+    Raises:
+      InputError: no tensors at `source`, or a target that cannot be written.
+      FormatError: the one file that `source` is cannot be read.
     """
     return export(source, target, FORM, origin_formats, progress)
-
-
-def head(dtype: np.dtype, shape: Sequence[int]) -> bytes:
-    """The bytes in front of the values of a C-ordered .npy file, version 1.
-
-    Kept by type and shape: building it costs more than reading a small dump.
-    """
-    key = (dtype, tuple(shape))
-    known = _HEADS.get(key)
-    if known is None:
-        text = "{'descr': %r, 'fortran_order': False, 'shape': %r, }" % (
-            dtype.str, tuple(int(dim) for dim in shape))
-        room = 10 + len(text) + 1
-        text += " " * (-room % 64) + "\n"
-        known = (b"\x93NUMPY\x01\x00"
-                 + len(text).to_bytes(2, "little") + text.encode("latin1"))
-        if len(_HEADS) > 4096:
-            _HEADS.clear()
-        _HEADS[key] = known
-    return known
 
 
 def _name(base: str, kind: str, index: int, shape: Sequence[int],
@@ -53,4 +45,4 @@ def _name(base: str, kind: str, index: int, shape: Sequence[int],
     return "%s.%s.%d.npy" % (base, kind, index)
 
 
-FORM = Form(_name, head, ".npy")
+FORM = Form(_name, npy_bytes.head, ".npy")

@@ -1,14 +1,10 @@
-"""Where an export goes: a folder or an archive, there when it is complete."""
+"""Where an export goes: what the user named, or a place beside the dump."""
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import re
-import shutil
-import tarfile
-import tempfile
-from typing import Iterator, List
+from typing import Iterator
 
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.regular import what_is_there
@@ -22,7 +18,10 @@ _LEVELS = 5
 
 @contextlib.contextmanager
 def writing(target: str) -> Iterator[None]:
-    """Around what writes files below the folder `target`.
+    """Around what writes files below a folder.
+
+    Args:
+      target: the folder. It need not be there.
 
     Raises:
       InputError: at once where the target cannot be such a folder; and for what
@@ -50,25 +49,12 @@ def _check_folder(target: str) -> None:
                          "not write to %s" % (target, there))
 
 
-def make_private(folder: str) -> List[str]:
-    """Makes a folder and those above it that are missing, all 0700.
-
-    Returns:
-      Those that were made, the innermost first.
-    """
-    # os.makedirs gives its mode to the last one only.
-    if not folder or os.path.isdir(folder):
-        return []
-    made = make_private(os.path.dirname(folder))
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        return made
-    return [folder] + made
-
-
 def is_archive(target: str) -> bool:
-    """Whether a name is that of an archive or a packed file."""
+    """Whether a name is that of an archive or a packed file.
+
+    Args:
+      target: path; only its ending counts.
+    """
     return bool(_ARCHIVE.search(os.path.basename(target)))
 
 
@@ -77,6 +63,13 @@ def default_target(path: str, form: str) -> str:
 
     Never inside the dump that the path is a part of: later commands would take it
     for dump data.
+
+    Args:
+      path: what is exported.
+      form: as --to names it.
+
+    Returns:
+      An absolute path.
     """
     path = os.path.abspath(path)
     root = path if os.path.isdir(path) else os.path.dirname(path)
@@ -104,101 +97,3 @@ def _is_part(folder: str) -> bool:
         return False
     return bool(_PROCESS.match(name)) or any(
         _TIME.match(part) for part in folder.split(os.sep)[-_LEVELS:])
-
-
-class Folder:
-    """A folder that gets its name when it is complete."""
-
-    def __init__(self, target: str):
-        if os.path.exists(target) and (not os.path.isdir(target) or os.listdir(target)):
-            raise InputError("%s is in the way: expected a folder that is empty or not there" % (
-                target))
-        self._target = target
-        self._part = ""
-
-    def __enter__(self) -> "Folder":
-        parent = os.path.dirname(self._target)
-        os.makedirs(parent, 0o700, exist_ok=True)
-        self._part = tempfile.mkdtemp(prefix=".%s-" % os.path.basename(self._target), dir=parent)
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            if os.path.isdir(self._target):
-                os.rmdir(self._target)
-            os.rename(self._part, self._target)
-        else:
-            shutil.rmtree(self._part, ignore_errors=True)
-
-    def _path(self, name: str) -> str:
-        path = os.path.join(self._part, name)
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        return path
-
-    def add(self, source: str, name: str) -> bool:
-        """True by hard link, False by copy."""
-        path = self._path(name)
-        try:
-            os.link(source, path)
-            return True
-        except OSError:
-            # Another file system, too many links, or a file of somebody else.
-            shutil.copyfile(source, path)
-            shutil.copystat(source, path)
-            os.chmod(path, 0o600)
-            return False
-
-    def text(self, name: str, content: str) -> int:
-        """Writes a file of its own; returns its size."""
-        path = self._path(name)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            return stream.write(content.encode("utf-8", "surrogateescape"))
-
-
-class Archive:
-    """A .tar.gz with one folder in it, named like the archive."""
-
-    def __init__(self, target: str):
-        if os.path.exists(target):
-            raise InputError("%s is in the way: expected a file that is not there" % target)
-        self._target = target
-        self._top = re.sub(r"\.(tar\.gz|tgz)$", "", os.path.basename(target))
-
-    def __enter__(self) -> "Archive":
-        parent = os.path.dirname(self._target)
-        os.makedirs(parent, 0o700, exist_ok=True)
-        handle, self._part = tempfile.mkstemp(
-            prefix=".%s-" % os.path.basename(self._target), dir=parent)
-        self._stream = os.fdopen(handle, "wb")
-        # Dump data hardly gets smaller; the quickest level is the right one.
-        self._tar = tarfile.open(fileobj=self._stream, mode="w:gz", compresslevel=1)
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            self._tar.close()
-            self._stream.close()
-        finally:
-            if kind is None:
-                os.rename(self._part, self._target)
-            else:
-                os.unlink(self._part)
-
-    def add(self, source: str, name: str) -> bool:
-        self._tar.add(source, "%s/%s" % (self._top, name), recursive=False, filter=_nobodys)
-        return False
-
-    def text(self, name: str, content: str) -> int:
-        data = content.encode("utf-8", "surrogateescape")
-        info = tarfile.TarInfo("%s/%s" % (self._top, name))
-        info.size, info.mode = len(data), 0o600
-        self._tar.addfile(info, io.BytesIO(data))
-        return len(data)
-
-
-def _nobodys(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Whose files these were on the training host is nobody's business elsewhere."""
-    info.uid = info.gid = 0
-    info.uname = info.gname = ""
-    return info

@@ -46,9 +46,14 @@ class UnwritableError(DumpError, ValueError):
 
 
 def unplain(text: str) -> Optional[str]:
-    """Why a text is not safe in one line of anything; None where it is.
+    """Why a text is not safe in a line of a file or terminal.
 
-    "a line break", "a control character (U+001B)", "half a character (U+DC80)", ...
+    Args:
+      text: any text.
+
+    Returns:
+      None where it is safe; else "a line break", "a control character (U+001B)",
+      "half a character (U+DC80)", ...
     """
     found = _NOT_PLAIN.search(text)
     if found is None:
@@ -72,6 +77,10 @@ def unplain(text: str) -> Optional[str]:
 def flag_line(name: str, value: str) -> str:
     """The line `--name=value` of an absl flag file, without its line end.
 
+    Args:
+      name: of the flag, without dashes.
+      value: of the flag.
+
     Raises:
       UnwritableError: absl would read another value.
     """
@@ -84,12 +93,22 @@ def flag_line(name: str, value: str) -> str:
 
 
 def flag_comment(text: str) -> str:
-    """A comment line of a flag file."""
+    """A comment line of a flag file.
+
+    Args:
+      text: any text; it becomes one line.
+    """
     return "# " + terminal(" ".join(text.split()))
 
 
 def layer_name(name: str) -> str:
     """A name for `dump_layer`, where blanks separate names.
+
+    Args:
+      name: of an operator.
+
+    Returns:
+      The name as it is.
 
     Raises:
       UnwritableError: GE, or DumpConfig, would read another name or several.
@@ -107,6 +126,9 @@ def shell_word(text: str) -> str:
     """One word of a command line of bash that means exactly `text`, and can be looked at.
 
     What a terminal would obey is written as bash's `$'\\x1b'`.
+
+    Args:
+      text: the word.
 
     Raises:
       UnwritableError: a NUL, or half a character that stands for no byte.
@@ -144,6 +166,12 @@ def csv_cell(text: str) -> str:
 
     What a spreadsheet would take for a formula gets an apostrophe in front; numbers stay
     numbers. CANN's own csv files have no quoting: see `mapping_line`.
+
+    Args:
+      text: what the cell holds.
+
+    Returns:
+      The cell, quoted where commas, line breaks or blanks at its ends would be lost.
     """
     if text.startswith(_FORMULA) and not _NUMBER.match(text):
         text = "'" + text
@@ -155,6 +183,13 @@ def csv_cell(text: str) -> str:
 def mapping_line(short: str, name: str) -> bytes:
     """A line of mapping.csv in CANN's form, `short,name`, which knows no quoting.
 
+    Args:
+      short: the name on disk.
+      name: the name that it stands for.
+
+    Returns:
+      The line with its line end.
+
     Raises:
       UnwritableError: a comma or a line break, which end a name there.
     """
@@ -164,12 +199,20 @@ def mapping_line(short: str, name: str) -> bytes:
 
 
 def html_text(text: str) -> str:
-    """Text between the tags of HTML, and in an attribute within quotes."""
+    """Text between the tags of HTML, and in an attribute within quotes.
+
+    Args:
+      text: any text; line ends and tabs stay.
+    """
     return html.escape(terminal_lines(text), quote=True)
 
 
 def script_json(document: Any) -> str:
-    """A JSON document inside <script> of HTML: nothing in it ends the element."""
+    """A JSON document inside <script> of HTML: nothing in it ends the element.
+
+    Args:
+      document: what json can write.
+    """
     text = json.dumps(document, ensure_ascii=True)
     for sign in "<>&\x7f":
         text = text.replace(sign, "\\u%04x" % ord(sign))
@@ -177,12 +220,24 @@ def script_json(document: Any) -> str:
 
 
 def terminal(text: str) -> str:
-    """One line for people to read: what a terminal would obey is shown by its code."""
+    """One line for people to read: what a terminal would obey is shown by its code.
+
+    Args:
+      text: a name, a path, or a line with such in it.
+
+    Returns:
+      Printable characters: `\\n` for a line break, `\\x1b`, `\\u202e` and so on. Doing it
+      twice changes nothing.
+    """
     return _NOT_PLAIN.sub(_shown, text)
 
 
 def terminal_lines(text: str) -> str:
-    """`terminal` of a text whose line ends and tabs are ours."""
+    """`terminal` of a text whose line ends and tabs are ours.
+
+    Args:
+      text: lines; names within them went through `terminal` before.
+    """
     return _NOT_LINES.sub(_shown, text)
 
 

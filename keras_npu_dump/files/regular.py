@@ -3,7 +3,7 @@
 What lies in a dump tree was written by others. A FIFO makes an ordinary open wait for
 ever, a device may be endless, and merely opening one may do something. So everything
 that a user or a record names is opened here: without blocking, and given back only if
-it is a regular file. `records.py` reads whole ones up to a limit.
+it is a regular file. `read_limited` reads whole ones up to a limit.
 """
 from __future__ import annotations
 
@@ -98,11 +98,13 @@ def what_is_there(path: Path) -> str:
     return "is " + what
 
 
-def create(path: Path, dir_fd: Optional[int] = None, append: bool = False) -> int:
+def create(path: Path, dir_fd: Optional[int] = None, append: bool = False,
+           follow: bool = True) -> int:
     """Opens a file of mode 0600 for writing: a new one, or an old one from its beginning.
 
     Args:
       append: what is there stays, and what is written comes behind it.
+      follow: whether a link that stands there leads to the file; else it is something else.
 
     Returns:
       The descriptor.
@@ -111,11 +113,13 @@ def create(path: Path, dir_fd: Optional[int] = None, append: bool = False) -> in
       FileExistsError: something else has that name.
       OSError: the file cannot be made.
     """
+    flags = _WRITE | (os.O_APPEND if append else os.O_TRUNC) | (0 if follow else os.O_NOFOLLOW)
     try:
-        fd = os.open(path, _WRITE | (os.O_APPEND if append else os.O_TRUNC), 0o600,
-                     dir_fd=dir_fd)
-    except OSError:
+        fd = os.open(path, flags, 0o600, dir_fd=dir_fd)
+    except OSError as error:
         what = kind_of(path, dir_fd)
+        if what is None and error.errno == errno.ELOOP and not follow:
+            what = "a link"
         if what is None:
             raise
         raise _taken(path, what) from None

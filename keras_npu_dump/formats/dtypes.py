@@ -1,21 +1,28 @@
-"""The numbers that dump headers give to element types and layouts.
+"""Codes that dump headers and graphs use for element types and layouts.
 
 Two enums of element types exist and must not be mixed:
 
 * `OutputDataType`, used by dump headers and by `dtype:` in graph text
-  (runtime `dump_data.proto`, GE `ge_ir.proto`): FLOAT is 1. This is what every
-  function here speaks, unless its name says `ge`.
+  (runtime `dump_data.proto`, GE `ge_ir.proto`): DT_FLOAT is 1. Functions here
+  take and give its codes, unless `ge` is in their name.
 * `ge::DataType`, used by integer attributes inside operators (`dst_type`,
   `attr dt`) and, by an oversight of the vendor, by `OriginalOp.data_type`
-  (GE `data_dumper.cc`): FLOAT is 0.
+  (GE `data_dumper.cc`): DT_FLOAT is 0.
 
-Layout numbers are those of `ge::Format`, low 8 bits (GE `types.h`).
+Layout codes are those of `ge::Format`, low 8 bits (GE `types.h`).
 """
 from __future__ import annotations
 
 from typing import Dict, Optional
 
 import numpy as np
+
+# OutputDataType codes that this package asks for by name.
+DT_FLOAT, DT_FLOAT16, DT_INT8, DT_UINT8 = 1, 2, 3, 4
+DT_INT64, DT_BOOL, DT_DOUBLE, DT_BF16 = 8, 11, 12, 27
+DT_UINT1, DT_HIFLOAT8, DT_FLOAT8_E5M2, DT_FLOAT8_E4M3FN = 29, 33, 34, 35
+# Whole numbers and bool: DT_INT8 to DT_BOOL.
+WHOLE_NUMBERS = frozenset(range(DT_INT8, DT_BOOL + 1))
 
 _DTYPE_NAMES: Dict[int, str] = {
     0: "DT_UNDEFINED", 1: "DT_FLOAT", 2: "DT_FLOAT16", 3: "DT_INT8",
@@ -62,7 +69,7 @@ _NUMPY = {number: np.dtype(text) for number, text in {
     20: "<i4", 21: "<u1", 22: "<u2", 23: "<i8",
 }.items()}
 
-# The other way round; the first number that means exactly this type.
+# The other way round; the first code that means exactly this type.
 _OF_NUMPY = {
     "float32": 1, "float16": 2, "int8": 3, "uint8": 4, "int16": 5,
     "uint16": 6, "int32": 7, "int64": 8, "uint32": 9, "uint64": 10,
@@ -105,16 +112,28 @@ _FORMAT_NUMBERS.update(
      "UNDEFINED": 40})
 
 
-def dtype_name(number: int) -> str:
-    """`DT_*` name of an OutputDataType number; `DT_<number>` if unknown."""
-    name = _DTYPE_NAMES.get(number)
-    return name if name is not None else "DT_%d" % number
+def dtype_name(code: int) -> str:
+    """Name of an element type.
+
+    Args:
+      code: OutputDataType code.
+
+    Returns:
+      "DT_FLOAT" and so on; "DT_<code>" for a code that is not known.
+    """
+    name = _DTYPE_NAMES.get(code)
+    return name if name is not None else "DT_%d" % code
 
 
 def dtype_number(name: str) -> Optional[int]:
-    """OutputDataType number of a `DT_*` name, or None.
+    """OutputDataType code of a name.
 
-    Takes back what `dtype_name` made of an unknown number.
+    Args:
+      name: "DT_FLOAT" and so on; also "DT_<code>", as `dtype_name` gives it for a
+        code that is not known.
+
+    Returns:
+      The code, or None for any other text.
     """
     number = _DTYPE_NUMBERS.get(name)
     if number is None:
@@ -122,50 +141,95 @@ def dtype_number(name: str) -> Optional[int]:
     return number
 
 
-def ge_dtype_name(number: int) -> str:
-    """`DT_*` name of a ge::DataType number; `DT_GE_<number>` if unknown."""
-    name = _GE_NAMES.get(number)
-    return name if name is not None else "DT_GE_%d" % number
+def ge_dtype_name(code: int) -> str:
+    """Name of an element type of GE's other enum.
+
+    Args:
+      code: ge::DataType code.
+
+    Returns:
+      "DT_FLOAT" and so on; "DT_GE_<code>" for a code that is not known.
+    """
+    name = _GE_NAMES.get(code)
+    return name if name is not None else "DT_GE_%d" % code
 
 
 def ge_dtype_number(name: str) -> Optional[int]:
-    """ge::DataType number of a `DT_*` name, or None."""
+    """ge::DataType code of a name.
+
+    Args:
+      name: "DT_FLOAT" and so on.
+
+    Returns:
+      The code, or None for a name that the enum lacks.
+    """
     return _GE_NUMBERS.get(name)
 
 
-def numpy_dtype(number: int) -> Optional[np.dtype]:
-    """numpy type of one stored element, or None where numpy has none.
+def numpy_dtype(code: int) -> Optional[np.dtype]:
+    """Numpy type of one stored element.
 
-    None for bfloat16, the 8-bit floats, packed types and strings; `decode.py`
-    turns those that have a documented meaning into values.
+    Args:
+      code: OutputDataType code.
+
+    Returns:
+      A little-endian dtype, or None where numpy has none: bfloat16, the 8-bit
+      floats, packed types and strings. `tensor/decode.py` turns those that have a
+      documented meaning into values. DT_UNDEFINED is int8, as in the vendor's
+      converter (msaccucmp `const_manager.py`); DT_RESOURCE is a handle of 64 bits.
     """
-    return _NUMPY.get(number)
+    return _NUMPY.get(code)
 
 
-def dtype_bits(number: int) -> int:
-    """Bits of one stored element; 0 where the width is not fixed or unknown."""
-    dtype = _NUMPY.get(number)
+def dtype_bits(code: int) -> int:
+    """Width of one stored element.
+
+    Args:
+      code: OutputDataType code.
+
+    Returns:
+      Bits; 0 where the width is not fixed, or the code not known.
+    """
+    dtype = _NUMPY.get(code)
     if dtype is not None:
         return dtype.itemsize * 8
-    return _BITS.get(number, 0)
+    return _BITS.get(code, 0)
 
 
 def dtype_of(dtype: object) -> int:
-    """OutputDataType number of a numpy (or ml_dtypes) type; 0 if unknown."""
+    """OutputDataType code of an array's type.
+
+    Args:
+      dtype: a numpy dtype, or a dtype of ml_dtypes or TensorFlow, known by its `name`.
+
+    Returns:
+      The code, 0 (DT_UNDEFINED) where dumps have no such type.
+    """
     return _OF_NUMPY.get(getattr(dtype, "name", str(dtype)), 0)
 
 
-def format_name(number: int) -> str:
-    """Layout name of a ge::Format number; `FORMAT_<number>` if unknown."""
-    name = _FORMAT_NAMES.get(number)
-    return name if name is not None else "FORMAT_%d" % number
+def format_name(code: int) -> str:
+    """Name of a layout.
+
+    Args:
+      code: ge::Format code.
+
+    Returns:
+      "NHWC", "FRACTAL_Z" and so on; "FORMAT_<code>" for a code that is not known.
+    """
+    name = _FORMAT_NAMES.get(code)
+    return name if name is not None else "FORMAT_%d" % code
 
 
 def format_number(name: str) -> Optional[int]:
-    """ge::Format number of a layout name, or None.
+    """ge::Format code of a layout's name.
 
-    Takes the vendor's second spellings (`DHWCH`), a `FORMAT_` prefix, and
-    back what `format_name` made of an unknown number.
+    Args:
+      name: "NHWC" and so on; the vendor's second spellings ("DHWCH") and a prefix
+        "FORMAT_" are taken, and what `format_name` gives for a code that is not known.
+
+    Returns:
+      The code, or None for any other text.
     """
     number = _FORMAT_NUMBERS.get(name)
     if number is None and name.startswith("FORMAT_"):

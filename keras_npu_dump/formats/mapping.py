@@ -13,7 +13,7 @@ import os
 from typing import Dict, Iterator, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import create, open_regular
+from keras_npu_dump.files.regular import Path, create, open_regular
 from keras_npu_dump.formats import names
 from keras_npu_dump.sizes import human_bytes
 
@@ -22,11 +22,17 @@ MAX_BYTES = 100 << 20  # msaccucmp refuses more, too
 _MASK = (1 << 64) - 1
 
 
-def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
-    """{digits: long name} of a folder; empty if it has no mapping.csv.
+def read_mapping(folder: Path, dir_fd: Optional[int] = None) -> Dict[str, str]:
+    """The long names behind the digits in a folder.
 
-    Lines of another form are skipped: other tools write theirs into the same
-    file. Of several lines for one number the last counts.
+    Args:
+      folder: the folder; relative to `dir_fd` if that is given.
+      dir_fd: descriptor of an open folder.
+
+    Returns:
+      {digits: long name}; empty where there is no mapping.csv. Lines of another form
+      are left out: other tools write theirs into the same file. Of several lines for
+      the same digits the last counts. At most the first 100 MiB are read.
 
     Raises:
       FormatError: mapping.csv is no regular file, or larger than the vendor reads.
@@ -35,13 +41,23 @@ def read_mapping(folder, dir_fd: Optional[int] = None) -> Dict[str, str]:
     return dict(row for row in _rows(folder, dir_fd) if row is not None)
 
 
-def count_skipped(folder) -> int:
-    """How many lines of a folder's mapping.csv have another form, empty ones not counted."""
+def count_skipped(folder: Path) -> int:
+    """How many lines of a folder's mapping.csv `read_mapping` leaves out.
+
+    Args:
+      folder: the folder.
+
+    Returns:
+      Lines of another form, empty ones not counted; 0 where there is no mapping.csv.
+
+    Raises:
+      OSError: mapping.csv is there and cannot be read.
+    """
     return sum(row is None for row in _rows(folder, None))
 
 
-def _rows(folder, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
-    """(digits, long name) of each line; None for one of another form."""
+def _rows(folder: Path, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
+    """(digits, long name) of each line; None for a line of another form."""
     path = os.path.join(os.fspath(folder), MAPPING)
     try:
         fd, size = open_regular(path, dir_fd)
@@ -66,15 +82,28 @@ def _rows(folder, dir_fd: Optional[int]) -> Iterator[Optional[Tuple[str, str]]]:
 
 
 def resolve(file_name: str, mapping: Dict[str, str]) -> str:
-    """The long name behind digits, or the name itself."""
+    """The long name behind digits.
+
+    Args:
+      file_name: as on disk.
+      mapping: of `read_mapping`.
+
+    Returns:
+      The long name; the file's own name where the mapping has none.
+    """
     return mapping.get(file_name, file_name)
 
 
-def create_dump_file(folder, file_name: str) -> str:
-    """Creates an empty dump file of mode 0600 and returns its path.
+def create_dump_file(folder: Path, file_name: str) -> str:
+    """Creates an empty dump file of mode 0600.
 
-    Where the name is too long for the file system the path is that of a file
-    of digits, and the folder's mapping.csv has one more line.
+    Args:
+      folder: that exists.
+      file_name: of the dump, of any length.
+
+    Returns:
+      Path of the file. Where the name is too long for the file system that is a
+      file of digits, and the folder's mapping.csv has a new line for it.
 
     Raises:
       OSError: the file cannot be created for another reason.
@@ -103,10 +132,14 @@ def _create(path: str) -> None:
 
 
 def path_hash(text: bytes) -> int:
-    """`std::hash<std::string>` of libstdc++ on 64-bit machines.
+    """The digits that stand for a long path, as a number.
 
-    That is MurmurHash64A, unaligned, with the seed of libstdc++'s
-    `hash_bytes.cc`.
+    Args:
+      text: bytes of the whole path.
+
+    Returns:
+      `std::hash<std::string>` of libstdc++ on 64-bit machines: MurmurHash64A,
+      unaligned, with the seed of libstdc++'s `hash_bytes.cc`.
     """
     mul = 0xC6A4A7935BD1E995
     value = 0xC70F6907 ^ (len(text) * mul & _MASK)
@@ -123,7 +156,16 @@ def path_hash(text: bytes) -> int:
 
 
 def kind_of(file_name: str, mapping: Dict[str, str]) -> str:
-    """`names.classify`, with digits resolved where the mapping knows them."""
+    """What a file is, with digits resolved.
+
+    Args:
+      file_name: as on disk.
+      mapping: of `read_mapping`.
+
+    Returns:
+      As `names.classify`; the kind of the long name where the mapping has it and it
+      is a dump's.
+    """
     kind = names.classify(file_name)
     if kind == "digits" and file_name in mapping:
         resolved = names.classify(mapping[file_name])

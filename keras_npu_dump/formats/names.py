@@ -27,7 +27,7 @@ _new = tuple.__new__
 
 
 class DumpName(NamedTuple):
-    """What the name of one dump file says.
+    """What the name of a dump file says.
 
     Attributes:
       op_type, op_name: sanitised; op_name is "" in rare old files without it.
@@ -77,16 +77,25 @@ class DumpName(NamedTuple):
 def sanitise(name: str) -> str:
     """A type, operator or model name as it stands in paths.
 
-    Exactly blank, '.', '/' and backslash become '_' (runtime `dump_task.h`);
+    Exactly blank, '.', '/' and backslash become '_' (runtime `dump_task.h`), so
     different names can become equal.
+
+    Args:
+      name: as in the graph.
     """
     return name.translate(_SANITISE)
 
 
 def parse_dump_name(file_name: str) -> Optional[DumpName]:
-    """Reads a dump file's name (no folder); None if it is not one.
+    """Reads a dump file's name.
 
-    Digits that stand for a long name are not resolved here, and give None.
+    Args:
+      file_name: without its folder.
+
+    Returns:
+      DumpName; None for a name of none of the three forms, and for digits that
+      stand for a long name (`mapping.py` resolves those). Numbers of more than 20
+      digits are none.
     """
     parts = file_name.split(".")
     csv = parts[-1] == "csv"
@@ -140,7 +149,7 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
 
 
 def _numbers(parts: List[str], file_name: str) -> Optional[List[int]]:
-    """The fields as numbers, None if one is not a decimal of 64 bits."""
+    """The fields as numbers, None if any is not a decimal of 64 bits."""
     ascii_only = file_name.isascii()
     for part in parts:
         if not part.isdigit() or len(part) > _MAX_DIGITS \
@@ -150,10 +159,14 @@ def _numbers(parts: List[str], file_name: str) -> Optional[List[int]]:
 
 
 def format_dump_name(name: DumpName) -> str:
-    """The file name of a DumpName; type and name are sanitised.
+    """The file name of a DumpName.
 
-    `parse_dump_name` gives the same DumpName back, with sanitised type and
-    name, unless the op_name is empty or a number (see `parse_dump_name`).
+    Args:
+      name: its type and operator name are sanitised.
+
+    Returns:
+      A name that `parse_dump_name` reads back as the same DumpName, with sanitised
+      texts, unless the op_name is empty or a number.
     """
     parts = [sanitise(name.op_type)]
     if name.op_name:
@@ -173,13 +186,20 @@ def format_dump_name(name: DumpName) -> str:
 
 
 def is_digits(file_name: str) -> bool:
-    """Whether a file name stands for a longer one (see `mapping.py`)."""
+    """Whether a file name stands for a longer name (see `mapping.py`).
+
+    Args:
+      file_name: without its folder.
+    """
     return (file_name.isdigit() and file_name.isascii()
             and len(file_name) <= _MAX_DIGITS)
 
 
 def classify(file_name: str) -> str:
     """What a file in a dump folder is, by its name alone.
+
+    Args:
+      file_name: without its folder.
 
     Returns:
       "dump", "stats", "overflow", "digits" (see `mapping.py`), "mapping",
@@ -190,7 +210,14 @@ def classify(file_name: str) -> str:
 
 
 def classify_name(file_name: str) -> Tuple[str, Optional[DumpName]]:
-    """`classify`, and what the name says where it is a dump's."""
+    """What a file in a dump folder is, and what its name says.
+
+    Args:
+      file_name: without its folder.
+
+    Returns:
+      (kind as of `classify`, DumpName of a dump, stats or overflow file or None).
+    """
     # Nearly all files of a dump end in a digit or in csv; asking in this
     # order spares them the other questions.
     name = parse_dump_name(file_name)
@@ -229,6 +256,7 @@ class GraphName(NamedTuple):
 
     @property
     def is_build(self) -> bool:
+        """Whether this is the graph as executed (stage "Build")."""
         return self.stage == "Build"
 
 
@@ -239,7 +267,14 @@ _STAGE = re.compile(r'[/\\:*?"<>|]')
 
 
 def parse_graph_name(file_name: str) -> Optional[GraphName]:
-    """Reads a GE graph file's name (no folder); None if it is not one."""
+    """Reads a GE graph file's name (GE `graph_utils.cc`).
+
+    Args:
+      file_name: without its folder.
+
+    Returns:
+      GraphName; None for any other name.
+    """
     match = _GRAPH_NAME.fullmatch(file_name)
     if match is None:
         return None
@@ -250,7 +285,12 @@ def parse_graph_name(file_name: str) -> Optional[GraphName]:
 
 
 def format_graph_name(name: GraphName) -> str:
-    """The file name of a GraphName, its stage sanitised as GE does."""
+    """The file name of a GraphName.
+
+    Args:
+      name: its stage is sanitised as GE does, and the name of a ge_onnx file cut to
+        248 characters where it is 255 or longer (GE `graph_utils.cc`).
+    """
     parts = [name.kind, "%0*d" % (name.index_width, name.index)]
     if name.aclop:
         parts.append("aclop")

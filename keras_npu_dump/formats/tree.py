@@ -16,7 +16,7 @@ import re
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files.regular import NotRegularError, kind_of
+from keras_npu_dump.files.regular import NotRegularError, Path, kind_of
 from keras_npu_dump.formats import mapping as mapping_file
 from keras_npu_dump.formats import names
 
@@ -25,6 +25,11 @@ _PARTS = re.compile(r"([0-9]+)")
 # No dump is deeper; a folder that contains itself by a mount would be.
 MAX_DEPTH = 64
 _TYPE, _FILE, _LINK = 0o170000, 0o100000, 0o120000  # of st_mode
+
+
+def is_time(name: str) -> bool:
+    """Whether a folder's name is a time: 14 digits, YYYYMMDDHHMMSS, or 12 without seconds."""
+    return _TIME.match(name) is not None
 
 
 class StepFolder(NamedTuple):
@@ -68,7 +73,7 @@ class DumpFile(NamedTuple):
     full_name: str
 
 
-def walk_steps(root) -> Iterator[StepFolder]:
+def walk_steps(root: Path) -> Iterator[StepFolder]:
     """Yields every folder below `root` (or `root` itself) with dump files.
 
     Siblings come in numeric order (9 before 10). Folders that hold none of
@@ -165,10 +170,16 @@ def interpret(path: str, above: List[str],
     """Reads the levels of a step folder's path.
 
     The time folder nearest to the files is the anchor: what is below it are
-    device, model name, model id and index, from the left. Without a time
-    folder a tail of `.../<device>/<name>/<id>/<index>` is recognised by its
-    numbers. `above` are the parts of the root's absolute path, `below` those
-    under the root.
+    device, model name, model id and index, from the left. Without a time folder a
+    tail of `.../<device>/<name>/<id>/<index>` is recognised by its numbers.
+
+    Args:
+      path: of the folder, kept in the result.
+      above: parts of the root's absolute path.
+      below: parts of the path below the root.
+
+    Returns:
+      StepFolder; numbers beyond 63 bits are none.
     """
     parts = list(above) + list(below)
     anchor = None
@@ -227,18 +238,27 @@ def _tail(parts: List[str]) -> List[str]:
 
 
 def _number(text: str) -> Optional[int]:
+    """A decimal of 63 bits, or None: GE's ids and counters are int64."""
     if text.isdigit() and text.isascii() and len(text) <= 20:
-        return int(text)
+        number = int(text)
+        return number if number < 1 << 63 else None
     return None
 
 
-def numeric_key(name: str) -> Tuple:
-    """Sort key that puts 9 before 10, also inside names."""
+def numeric_key(name: str) -> Tuple[Tuple[int, int, str], ...]:
+    """Sort key that puts 9 before 10, also inside names.
+
+    Args:
+      name: of a file or folder.
+
+    Returns:
+      A tuple to compare with those of other names.
+    """
     return tuple((1, int(part), part) if index % 2 else (0, 0, part)
                  for index, part in enumerate(_PARTS.split(name)))
 
 
-def list_files(folder, problems: Optional[List[FormatError]] = None) -> List[DumpFile]:
+def list_files(folder: Path, problems: Optional[List[FormatError]] = None) -> List[DumpFile]:
     """The regular files of one folder, in the order of their names.
 
     What else lies there is left out: `problems`, where it is given, gets one error for
@@ -247,8 +267,11 @@ def list_files(folder, problems: Optional[List[FormatError]] = None) -> List[Dum
 
     Digits are resolved through the folder's mapping.csv. A link to a file of
     the same folder has the kind "link": a tool that renames digits back
-    leaves one, and the tensor must not be counted twice. A link to a file
+    leaves such links, and the tensor must not be counted twice. A link to a file
     elsewhere is that file.
+
+    Args:
+      folder: a step folder.
 
     Raises:
       OSError: the folder cannot be read.

@@ -1,7 +1,8 @@
 """A diagnosis as text."""
 from typing import Any, List
 
-from keras_npu_dump.report.tables import render_table
+from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.files.text_table import render_table
 from keras_npu_dump.sizes import plural
 
 
@@ -9,7 +10,10 @@ def doctor_text(diagnosis: Any) -> str:
     """What `keras-npu-dump doctor` prints.
 
     Args:
-      diagnosis: a capture.doctor.Diagnosis.
+      diagnosis: of `doctor.diagnosis.examine`.
+
+    Returns:
+      Lines, without the last line end.
     """
     lines: List[str] = [_row("versions", ", ".join(
         "%s %s" % (name, version or "not installed")
@@ -23,10 +27,11 @@ def doctor_text(diagnosis: Any) -> str:
     lines.append(_row("asked for", ", ".join(
         "%s=%s" % (name, value) for name, value in diagnosis.options.items()
         if name != "dump_path")))
-    lines += ["", render_table(
+    table = render_table(
         ("variable", "value", "what it does here"),
         [(one.name, "(not set)" if one.value is None else one.value or "(empty)", one.effect)
-         for one in diagnosis.environment]), ""]
+         for one in diagnosis.environment])
+    lines += ["", *table.split("\n"), ""]
     for problem in diagnosis.problems:
         lines.append("%s: %s [%s]" % (problem.severity, problem.message, problem.code))
         if problem.hint:
@@ -34,7 +39,7 @@ def doctor_text(diagnosis: Any) -> str:
     errors = len(diagnosis.errors)
     lines.append("%s would make a dump fail." % plural(errors, "thing") if errors
                  else "Nothing here would make a dump fail.")
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))
 
 
 def _row(name: str, text: str) -> str:

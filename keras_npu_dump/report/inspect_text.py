@@ -1,21 +1,29 @@
-"""The descriptions of `inspect_file.py` as text to be read."""
+"""The descriptions of analysis/inspect/file.py and graph.py as text to be read."""
 from __future__ import annotations
 
 from typing import Any, Dict, List
 
+from keras_npu_dump.files.quoting import terminal
 from keras_npu_dump.sizes import plural
 
 MAX_TYPES = 8
 
 
 def as_text(description: Dict[str, Any]) -> str:
-    """The description of `inspect_file` or `inspect_folder`, for reading."""
+    """The description of a file or of a folder with dump files, for reading.
+
+    Args:
+      description: of `inspect_file`, `inspect_folder` or `graph_operators`.
+
+    Returns:
+      Lines, without the last line end.
+    """
     kind = description["kind"]
     lines = ["%s: %s" % (description["path"], _TITLES[kind])]
     if "full_name" in description:
         lines.append("  name       %s" % description["full_name"])
     lines.extend(_TEXTS[kind](description))
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(terminal, lines))
 
 
 def _dump_lines(description: Dict[str, Any]) -> List[str]:

@@ -1,10 +1,11 @@
-"""The descriptions of `inspect_run.py` as text to be read."""
+"""The descriptions of analysis/inspect/run_contents.py as text to be read."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional
 
-from keras_npu_dump.report.manifest_table import MAX_INIT
-from keras_npu_dump.report.tables import render_table
+from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.files.text_table import indent, render_table
+from keras_npu_dump.records.manifest_text import MAX_INIT
 from keras_npu_dump.sizes import human_bytes, plural
 
 MAX_ROWS = 60
@@ -13,7 +14,14 @@ _BAR = 40
 
 
 def inspect_run_text(description: Dict[str, Any]) -> str:
-    """The description of `inspect_run` for reading."""
+    """The description of a run, of operators or of a tensor, for reading.
+
+    Args:
+      description: of `inspect_run`.
+
+    Returns:
+      Lines, without the last line end.
+    """
     return {"run": _run_text, "operators": _operators_text,
             "tensor": _tensor_text}[description["kind"]](description)
 
@@ -34,8 +42,9 @@ def _run_text(description: Dict[str, Any]) -> str:
             kinds = ", ".join("%s %s" % (count, kind) for kind, count in one["kinds"].items())
             rows.append([one["data_index"], _batch(one["iteration"]), one["files"],
                          human_bytes(one["bytes"]), kinds])
-        lines.append(_indent(render_table(
-            ("data_index", "which batch", "files", "size", "kinds"), rows, right=(0, 2, 3))))
+        lines += indent(render_table(
+            ("data_index", "which batch", "files", "size", "kinds"), rows,
+            right=(0, 2, 3))).split("\n")
         if len(graph["executions"]) > MAX_ROWS:
             lines.append("  ... and %d more" % (len(graph["executions"]) - MAX_ROWS))
     if folded:
@@ -43,7 +52,7 @@ def _run_text(description: Dict[str, Any]) -> str:
         lines += ["", "and %s of role init (%s), shown by --role init" % (
             plural(len(setting), "graph"),
             human_bytes(sum(one["bytes"] for graph in setting for one in graph["executions"])))]
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))
 
 
 def _operators_text(description: Dict[str, Any]) -> str:
@@ -61,7 +70,7 @@ def _operators_text(description: Dict[str, Any]) -> str:
             lines.append("  inputs       %s" % ", ".join(edge or "-" for edge in one["inputs"]))
         if one["consumers"]:
             lines.append("  feeds        %s" % ", ".join(one["consumers"][:8]))
-        lines.append(_indent(_tensors_table(one["tensors"][:MAX_ROWS])))
+        lines += indent(_tensors_table(one["tensors"][:MAX_ROWS])).split("\n")
         if len(one["tensors"]) > MAX_ROWS:
             lines.append("  ... and %d more tensors" % (len(one["tensors"]) - MAX_ROWS))
         lines.append("")
@@ -72,7 +81,7 @@ def _operators_text(description: Dict[str, Any]) -> str:
             plural(silent, "more operator"), "matches" if silent == 1 else "match"))
     for problem in description["problems"][:MAX_ROWS]:
         lines.append("cannot be read: %s: %s" % (problem["path"], problem["reason"]))
-    return "\n".join(lines).rstrip()
+    return "\n".join(map(terminal, lines)).rstrip()
 
 
 def _tensors_table(tensors: List[Dict[str, Any]]) -> str:
@@ -123,7 +132,7 @@ def _tensor_text(description: Dict[str, Any]) -> str:
     lines += _histogram_lines(facts["histogram"])
     for one in facts["worst"]:
         lines.append("  %s  %s" % (one["place"], _number(one["value"])))
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))
 
 
 def _also(facts: Dict[str, Any]) -> str:
@@ -172,7 +181,3 @@ def _bad(row: Dict[str, Any]) -> str:
     found = ["%d %s" % (row[name], word) for name, word in (
         ("nan", "NaN"), ("neg_inf", "-inf"), ("pos_inf", "+inf")) if row[name]]
     return ", ".join(found) or "-"
-
-
-def _indent(text: str) -> str:
-    return "\n".join(("  " + line).rstrip() for line in text.splitlines())

@@ -3,18 +3,26 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from keras_npu_dump.analysis.coverage import ranges
-from keras_npu_dump.analysis.suspects import REASONS
+from keras_npu_dump.analysis.triage.findings.coverage import ranges
+from keras_npu_dump.analysis.triage.findings.suspects import REASONS
+from keras_npu_dump.analysis.triage.triage import Triage
 from keras_npu_dump.files.quoting import shell_command, terminal
-from keras_npu_dump.report.tables import print_text
+from keras_npu_dump.report.printing import GREEN, RED, YELLOW, print_text
 from keras_npu_dump.sizes import human_bytes, plural
 
-STYLES = (("suspect", "bold red"), ("incomplete", "bold yellow"), ("healthy", "green"))
+_COLOURS = {"suspect": RED, "incomplete": YELLOW, "healthy": GREEN}
 _SHOWN, _GAPS = 4, 8
 
 
-def triage_text(result: Any) -> str:
-    """The text of a `Triage`."""
+def triage_text(result: Triage) -> str:
+    """A triage for reading: verdict, suspects, the next dump, what was looked at.
+
+    Args:
+      result: of `analysis.triage.triage`.
+
+    Returns:
+      Lines, without the last line end.
+    """
     parts = [_headline(result), _gaps(result.checked["incomplete"])]
     parts += [_suspect(number, one) for number, one in enumerate(result.suspects, 1)]
     if result.suspects or result.next.dump_step is not None:
@@ -25,11 +33,19 @@ def triage_text(result: Any) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def print_triage(result: Any) -> None:
-    print_text(triage_text(result), STYLES)
+def print_triage(result: Triage) -> None:
+    """Prints a triage to stdout.
+
+    Args:
+      result: of `analysis.triage.triage`.
+
+    Raises:
+      OutputError: it does not get out.
+    """
+    print_text(triage_text(result), _COLOURS)
 
 
-def _headline(result: Any) -> str:
+def _headline(result: Triage) -> str:
     checked = result.checked
     looked = "%s of %s in %s" % (
         plural(checked["tensors"], "tensor"), plural(checked["operators"], "operator"),
@@ -40,12 +56,12 @@ def _headline(result: Any) -> str:
         text = "healthy: nothing goes wrong in %s" % looked
         if checked["dump_data"] == [] and not checked["executions"]:
             text = "nothing found: overflow detection was on, and no operator overflowed"
-        return "; ".join([text] + checked["not_seen"])
+        return terminal("; ".join([text] + checked["not_seen"]))
     if result.verdict == "incomplete":
         text = "incomplete: not all that was asked for was read; nothing goes wrong in %s" % looked
         if not checked["tensors"]:
             text = "incomplete: nothing of what was asked for was read"
-        return "; ".join([text] + checked["not_seen"])
+        return terminal("; ".join([text] + checked["not_seen"]))
     first = result.suspects[0]
     return "suspect: it first goes wrong in %s, %s (looked at %s)" % (
         terminal(first.op), terminal(_where(first)), looked)
@@ -60,7 +76,7 @@ def _gaps(gaps: List[Any]) -> str:
         lines.append("   %s%s [%s]" % (one["message"], place, one["code"]))
     if len(gaps) > _GAPS:
         lines.append("   and %d more" % (len(gaps) - _GAPS))
-    return "\n".join(lines)
+    return "\n".join(map(terminal, lines))
 
 
 def _where(one: Any) -> str:

@@ -53,13 +53,13 @@ class Driver:
 
 def serve():
     # What every command would import anew.
-    import keras_npu_dump.analysis.triage  # noqa: F401
-    import keras_npu_dump.capture.doctor  # noqa: F401
-    import keras_npu_dump.cli.running  # noqa: F401
-    import keras_npu_dump.collect.collecting  # noqa: F401
-    import keras_npu_dump.export.msaccucmp  # noqa: F401
-    import keras_npu_dump.report.inspect_run  # noqa: F401
-    import keras_npu_dump.report.manifest_table  # noqa: F401
+    import keras_npu_dump.analysis.inspect.run_contents
+    import keras_npu_dump.analysis.triage.triage
+    import keras_npu_dump.cli.running
+    import keras_npu_dump.collector.collect
+    import keras_npu_dump.doctor.diagnosis
+    import keras_npu_dump.export.msaccucmp
+    import keras_npu_dump.report.manifest_print
     import keras_npu_dump.report.triage_text  # noqa: F401
     from keras_npu_dump.cli import main
     for line in sys.stdin:

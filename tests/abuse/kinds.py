@@ -45,7 +45,7 @@ def _free(tree, place):
         "pid": ["ge_proto_00000%d_graph_%d_Build.txt" % (number, number),
                 "ge_onnx_00000001.pbtxt"],
         "runs": ["20301201005600_rank0_pid%d" % number],
-        "run_folder": ["sources.json", "functions", ".manifest-%d.tmp" % number],
+        "run_folder": ["sources.json", "functions", ".keras-npu-dump-%016d.tmp" % number],
     }[place])
     path = os.path.join(folder, name)
     return None if os.path.lexists(path) else path
@@ -319,3 +319,14 @@ def _mapping(tree):
         stream.write("%s,%s\n%s" % (digits, goal, tree.rng.choice(["", "\"", ",,,\n", "1" * 9999])))
     tree.hostile.append(folder)
     return None
+
+
+def groups():
+    """All kinds, those alike together: each group has its turn."""
+    from tests.abuse import records  # noqa: F401  # adds its kinds
+    found = {}
+    for name in sorted(KINDS):
+        # One thing in all places, one change of all files.
+        head = re.split(" (?:beside|for|in) | (?=%s)" % "|".join(FILES + RECORDS), name)[0]
+        found.setdefault((head, " beside " in name), []).append(name)
+    return list(found.values())

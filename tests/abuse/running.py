@@ -2,9 +2,9 @@
 import os
 import random
 
-from tests.abuse import checks, differential, later
+from tests.abuse import checks, differential
 from tests.abuse.commands import commands
-from tests.abuse.kinds import BESIDE, DAMAGE, KINDS
+from tests.abuse.kinds import BESIDE, DAMAGE, KINDS, groups
 from tests.abuse.trees import Tree, look
 
 
@@ -32,12 +32,12 @@ class Abuse:
         """
         rng = random.Random(seed)
         base = rng.choice(self.bases)
-        groups = [[name for name in one if only in name] for one in later.groups()]
-        groups = [one for one in groups if one]
-        kinds = [rng.choice(groups[seed % len(groups)])]
+        drawn = [[name for name in one if only in name] for one in groups()]
+        drawn = [one for one in drawn if one]
+        kinds = [rng.choice(drawn[seed % len(drawn)])]
         # Half of the trees have one change alone: those can be compared.
         if rng.random() < 0.5:
-            kinds += [rng.choice(rng.choice(groups)) for _ in range(rng.choice((1, 2)))]
+            kinds += [rng.choice(rng.choice(drawn)) for _ in range(rng.choice((1, 2)))]
         tree = Tree(base, os.path.join(self.folder, "tree"), seed)
         try:
             if rng.random() < 0.5:

@@ -9,15 +9,14 @@ import os
 
 import pytest
 
-from tests.abuse import later
 from tests.abuse.driver import Driver
 from tests.abuse.environment import environment
-from tests.abuse.kinds import KINDS
+from tests.abuse.kinds import groups
 from tests.abuse.running import Abuse
 from tests.abuse.trees import bases
 
 # Each group of kinds has its turn once.
-COUNT = int(os.environ.get("KERAS_NPU_DUMP_ABUSE", len(later.groups())))
+COUNT = int(os.environ.get("KERAS_NPU_DUMP_ABUSE", len(groups())))
 SEED = int(os.environ.get("KERAS_NPU_DUMP_ABUSE_SEED", "20261201"))
 # Parts of the test that run beside each other.
 PARTS = 4
@@ -38,8 +37,3 @@ def test_every_command_holds_on_hostile_trees(part, abuse):
     for seed in range(SEED + part, SEED + COUNT, PARTS):
         found += abuse.check(seed)
     assert not found, "%d faults\n%s" % (len(found), "\n".join(found[:20]))
-
-
-def test_what_comes_later_is_known_by_name():
-    assert set(later.COMES_LATER) <= set(KINDS)
-    assert not set(later.COMES_LATER).intersection(*later.groups())

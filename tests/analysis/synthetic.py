@@ -9,7 +9,11 @@ import time
 
 import numpy as np
 
-from keras_npu_dump.formats import graph, graph_writer, names, overflow, stats, tensor
+from keras_npu_dump.formats import names
+from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
+from keras_npu_dump.formats.stats import stats_writer
+from keras_npu_dump.formats.tensor import dump_file
+from keras_npu_dump.formats.tensor import opdebug as overflow
 
 GRAPH = "__inference_train_function_77"
 OUTPUT = object()
@@ -17,7 +21,7 @@ OUTPUT = object()
 
 def op(name, kind, inputs=(), originals=None, **attrs):
     """A GraphOp that stands for itself, or for `originals`."""
-    return graph.GraphOp(name, kind, list(inputs),
+    return ge_graph.GraphOp(name, kind, list(inputs),
                          original_op_names=[name] if originals is None else originals,
                          attrs=attrs)
 
@@ -38,10 +42,10 @@ class Job:
         self.rank = rank
         self.started = int(time.time())
         self.stamp = (self.started + 1) * 1000000
-        graphs = ops if isinstance(ops[0], graph.Graph) else [graph.Graph(GRAPH, ops)]
+        graphs = ops if isinstance(ops[0], ge_graph.Graph) else [ge_graph.Graph(GRAPH, ops)]
         self.ops = {one.name: one for part in graphs for one in part.ops}
         for part in graphs:
-            graph.connect(part.ops)
+            edges.connect(part.ops)
         pid = 100000 + rank
         if with_graph:
             place = os.path.join(self.folder, "graphs", "pid_%d_deviceid_%d" % (pid, rank))
@@ -56,7 +60,7 @@ class Job:
         """Writes one execution.
 
         Args:
-          values: operator -> (inputs, outputs), arrays or `tensor.Value`s; or a
+          values: operator -> (inputs, outputs), arrays or `tensor.TensorValue`s; or a
             list of such pairs, one per run of the operator.
           iteration: (epoch, batch); (0, data_index) by default.
         """
@@ -85,10 +89,10 @@ class Job:
         self.stamp += 1
         record = overflow.pack_record(source, dict(
             {"model_id": 5, "stream_id": 3, "task_id": task}, **fields), status)
-        tensor.write_file(
+        dump_file.write_file(
             os.path.join(folder, names.format_dump_name(names.DumpName(
                 "Opdebug", "Node_OpDebug", task, 3, self.stamp))), "Node_OpDebug", [],
-            [tensor.Value(np.frombuffer(record, np.uint8))], self.stamp)
+            [dump_file.TensorValue(np.frombuffer(record, np.uint8))], self.stamp)
 
     def _file(self, folder, name, inputs, outputs):
         kind = self.ops[name].type if name in self.ops else "Unknown"
@@ -97,9 +101,9 @@ class Job:
         path = os.path.join(folder, names.format_dump_name(names.DumpName(
             kind, name, task, 3, self.stamp, csv=self.data == "stats")))
         if self.data == "stats":
-            stats.write_stats(path, inputs, outputs)
+            stats_writer.write_stats(path, inputs, outputs)
         else:
-            tensor.write_file(path, name, inputs, outputs, self.stamp)
+            dump_file.write_file(path, name, inputs, outputs, self.stamp)
 
     def _record(self, pid, options):
         run_id = "20300101000000_rank%d_pid%d" % (self.rank, pid)

@@ -1,7 +1,7 @@
 """Trainings that really fail: is the operator named that a person would name?"""
 import pytest
 
-from keras_npu_dump.analysis.triage import triage
+from keras_npu_dump.analysis.triage.triage import triage
 from tests.analysis.conftest import triage_command
 
 # scenario -> (type, part of the TensorFlow name, first data_index, reason)

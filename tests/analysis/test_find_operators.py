@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.analysis.operators import Operators
+from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.tensors import find_operators
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.formats.graph import Graph
+from keras_npu_dump.formats.graph.ge_graph import Graph
 from tests.analysis.synthetic import Job, op
 
 

@@ -1,7 +1,7 @@
 """Trainings that are healthy and look odd: nobody is to be sent after a ghost."""
 import pytest
 
-from keras_npu_dump.analysis.triage import triage
+from keras_npu_dump.analysis.triage.triage import triage
 from tests.analysis.conftest import command, triage_command
 from tests.analysis.nets_list import HEALTHY
 

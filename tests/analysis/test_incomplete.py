@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.collect import completeness, missing_files
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.collector.checks import missing_files
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.report.triage_text import triage_text
 from tests.analysis.synthetic import Job, op, spread
@@ -19,7 +19,6 @@ from tests.conftest import run_command
 
 @pytest.fixture(autouse=True)
 def quick_second_look(monkeypatch):
-    monkeypatch.setattr(completeness, "LOOK_AGAIN", 0.0)
     monkeypatch.setattr(missing_files, "LOOK_AGAIN", 0.0)
 
 

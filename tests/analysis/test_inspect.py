@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import keras_npu_dump
+from keras_npu_dump.analysis.inspect.run_contents import inspect_run
 from keras_npu_dump.errors import InputError
-from keras_npu_dump.report.inspect_run import inspect_run, inspect_run_text
+from keras_npu_dump.report.run_text import inspect_run_text
 from tests.analysis.conftest import command
 from tests.analysis.synthetic import Job, op
 

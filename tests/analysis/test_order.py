@@ -1,8 +1,8 @@
 """In time: in which executions an operator goes wrong, and which suspect comes first."""
 import numpy as np
 
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.formats.tensor import dump_file
 from keras_npu_dump.report.triage_text import triage_text
 from tests.analysis.synthetic import Job, op, spread
 
@@ -25,7 +25,7 @@ def test_executions_that_only_inherit_are_told_apart(tmp_path):
         job.execution(number, {
             "IteratorGetNext": ([], [x]), "dense/MatMul": ([x, before], [y]),
             "gradient_tape/dense/MatMul": ([x, y], [y]),
-            "SGD/update": ([before, tensor.Value(np.float32(0.1)), y], [y])})
+            "SGD/update": ([before, dump_file.TensorValue(np.float32(0.1)), y], [y])})
     found = triage(tmp_path, write=False)
     assert [(one.op, one.reason) for one in found.suspects] == [("IteratorGetNext", "bad-data")]
     near = found.checked["neighbours"]["IteratorGetNext"]

@@ -5,10 +5,11 @@ import struct
 import numpy as np
 import pytest
 
-from keras_npu_dump.analysis.rule_overflow import status_words
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.formats import names, tensor
-from keras_npu_dump.formats.overflow import parse_record
+from keras_npu_dump.analysis.triage.rules.overflow_events import status_words
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.formats import names
+from keras_npu_dump.formats.tensor import dump_file
+from keras_npu_dump.formats.tensor.opdebug import parse_record
 from keras_npu_dump.report.triage_text import triage_text
 from tests.analysis.synthetic import Job, op
 
@@ -36,7 +37,7 @@ def test_the_first_event_first(tmp_path):
     first = found.suspects[0]
     assert (first.reason, first.step, first.confidence) == ("overflow-event", 4, "high")
     assert first.downstream == 1
-    assert "cube unit" in first.message and "60000" in first.message.replace("59", "60") or True
+    assert "cube unit" in first.message
     assert "+inf in 8 of 8" in first.message
     assert found.checked["rules"] == ["overflow-event"]
     assert "cube unit" in triage_text(found)
@@ -76,9 +77,9 @@ def test_a_record_that_is_not_set_is_no_event(tmp_path):
     data = bytearray(2048)
     struct.pack_into("<6Q", data, 256, 5, 3, 1, 0, 0, 0)
     struct.pack_into("<3Q", data, 1024, 0, 0, 0x20)
-    tensor.write_file(os.path.join(folder, names.format_dump_name(names.DumpName(
+    dump_file.write_file(os.path.join(folder, names.format_dump_name(names.DumpName(
         "Opdebug", "Node_OpDebug", 1, 3, job.stamp + 1))), "Node_OpDebug", [],
-        [tensor.Value(np.frombuffer(bytes(data), np.uint8))], job.stamp + 1)
+        [dump_file.TensorValue(np.frombuffer(bytes(data), np.uint8))], job.stamp + 1)
     found = triage(tmp_path, write=False)
     assert [one.op for one in found.suspects] == ["dense/MatMul"]
     assert "AI Core reports an overflow: floating point" in found.suspects[0].message
@@ -106,7 +107,7 @@ def test_nothing_overflowed(tmp_path, emulated, told):
     ("AICPU", (0x4000,), "status 0x4000"),
 ])
 def test_status_bits_in_words(source, status, words):
-    from keras_npu_dump.formats.overflow import pack_record
+    from keras_npu_dump.formats.tensor.opdebug import pack_record
     version = 1 if len(status) == 4 else 0
     record, = parse_record(pack_record(source, {}, status, version))
     assert status_words(record) == words

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.formats.tensor import dump_file
 from tests.analysis.conftest import triage_command
 from tests.analysis.synthetic import Job, op, spread
 from tests.conftest import ROOT
@@ -100,7 +100,7 @@ def _job(folder, rank, weight, batch, reduced, gradients=None):
             "gradient_tape/dense/MatMul_1": ([x, x * w], [gradient]),
             # A collective leaves its inputs and its outputs in two files.
             "HcomAllReduce_1": [([gradient], []), ([], [total])],
-            "SGD/update": ([w, tensor.Value(np.float32(0.1)), total], [w - 0.1 * total])})
+            "SGD/update": ([w, dump_file.TensorValue(np.float32(0.1)), total], [w - 0.1 * total])})
     return job
 
 
@@ -150,7 +150,7 @@ def test_ranks_without_a_collective(tmp_path, same_start, told):
             job.execution(number, {
                 "x": ([], [x]), "MatMul": ([x, w], [x * w]),
                 "gradient_tape/MatMul": ([x, x * w], [x]),
-                "SGD/update": ([w, tensor.Value(np.float32(0.1)), x], [w - 0.1 * x])})
+                "SGD/update": ([w, dump_file.TensorValue(np.float32(0.1)), x], [w - 0.1 * x])})
             w = w - 0.1 * x
     found = triage(tmp_path, write=False)
     one, = found.suspects if told == "medium" else found.observations

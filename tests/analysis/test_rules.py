@@ -2,8 +2,9 @@
 import numpy as np
 import pytest
 
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.formats import graph, tensor
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.formats.graph import ge_graph
+from keras_npu_dump.formats.tensor import dump_file
 from tests.analysis.synthetic import GRAPH, Job, op, spread
 
 HALF = np.float16
@@ -19,7 +20,7 @@ def observations(path):
 
 def bfloat16(values):
     words = (np.asarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return tensor.Value(words, 27, shape=words.shape)
+    return dump_file.TensorValue(words, 27, shape=words.shape)
 
 
 # --- 16 bits
@@ -151,12 +152,12 @@ def test_a_variable_that_was_bad_from_the_start(tmp_path):
 
 def test_the_third_turn_of_a_loop(tmp_path):
     """An operator in a body runs several times; bad inputs count for their own turn."""
-    body = graph.Graph("loop0body7", [
+    body = ge_graph.Graph("loop0body7", [
         op("loop/state", "Data", _parent_node_index=0), op("loop/cell/Square", "Square",
                                                            ["loop/state:0"]),
         op("loop_NetOutput", "NetOutput", ["loop/cell/Square:0"])])
-    root = graph.Graph(GRAPH, [
-        op("x", "Data"), graph.GraphOp("loop", "While", ["x:0"], subgraph_names=["loop0body7"],
+    root = ge_graph.Graph(GRAPH, [
+        op("x", "Data"), ge_graph.GraphOp("loop", "While", ["x:0"], subgraph_names=["loop0body7"],
                                        original_op_names=["loop"]),
         op("out/Identity", "AddV2", ["loop:0", "x:0"]),
         op("NetOutput", "NetOutput", ["out/Identity:0"])])
@@ -222,7 +223,7 @@ def _training(tmp_path, steps, features, gradient):
             "dense/Relu": ([before], [after]), "gradient_tape/loss": ([after, x], [down]),
             "gradient_tape/dense/ReluGrad": ([down, after], [through]),
             "gradient_tape/dense/MatMul": ([x, through], [grad]),
-            "SGD/update": ([w, tensor.Value(np.float32(0.1)), grad], [w - 0.1 * grad])})
+            "SGD/update": ([w, dump_file.TensorValue(np.float32(0.1)), grad], [w - 0.1 * grad])})
         w = w - 0.1 * grad
     return triage(tmp_path, write=False)
 
@@ -269,7 +270,7 @@ def _prices(tmp_path, sizes):
         job.execution(number, {
             "price/BiasAdd": ([x, w], [x + w]),
             "gradient_tape/price/BiasAddGrad": ([x], [gradient]),
-            "SGD/update": ([w, tensor.Value(np.float32(1)), gradient], [new])})
+            "SGD/update": ([w, dump_file.TensorValue(np.float32(1)), gradient], [new])})
     return triage(tmp_path, write=False)
 
 
@@ -295,9 +296,9 @@ def test_weights_that_diverge(tmp_path, sizes, told):
 
 
 def test_original_names_and_the_fusion_pass(tmp_path):
-    job = Job(tmp_path, [op("x", "Data"), graph.GraphOp(
+    job = Job(tmp_path, [op("x", "Data"), ge_graph.GraphOp(
         "fused_LogNeg", "Log", ["x:0"], original_op_names=["loss/Log", "loss/Neg"],
-        attrs={"pass_name": graph.AttrList(["LogNegFusionPass"], "STRING")}),
+        attrs={"pass_name": ge_graph.AttrList(["LogNegFusionPass"], "STRING")}),
         op("NetOutput", "NetOutput", ["fused_LogNeg:0"])])
     x = np.zeros(4, np.float32)
     job.execution(0, {"fused_LogNeg": ([x], [np.full(4, np.inf, np.float32)])})

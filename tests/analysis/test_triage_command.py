@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from keras_npu_dump.analysis.triage import triage
+from keras_npu_dump.analysis.triage.triage import triage
 from keras_npu_dump.report.triage_text import triage_text
 from tests.analysis.synthetic import Job, op, spread
 from tests.conftest import run_command

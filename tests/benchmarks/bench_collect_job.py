@@ -37,7 +37,7 @@ MEGABYTES = 300
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = """
 import json, resource, sys, time
-import keras_npu_dump.collect as collect
+from keras_npu_dump.collector.collect import collect
 started, cpu = time.perf_counter(), time.process_time()
 manifest = collect(sys.argv[1], verify=sys.argv[2] == "verify", budget=int(sys.argv[3]),
                    write=sys.argv[2] == "sampled")

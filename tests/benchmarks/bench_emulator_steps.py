@@ -55,8 +55,8 @@ def child(net, mode, folder, steps):
             config.dump_step = "1000000" if mode == "armed" else "0-1000000"
         npu_device.open().as_default()
         if mode == "fetched":
-            from keras_npu_dump.emulator import writer
-            writer.write_execution = fetch
+            from keras_npu_dump.emulator.ge import dump_writer
+            dump_writer.write_execution = fetch
     import tensorflow as tf
     if mode in ("plain", "tfdbg"):
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
@@ -83,7 +83,7 @@ def child(net, mode, folder, steps):
 
 def fetch(folder, plan, activation, args, constants, session, model_id):
     """In place of the emulator's writer: every value that it would write, as an array."""
-    from keras_npu_dump.emulator.values import Values
+    from keras_npu_dump.emulator.tracer.values import Values
     values = Values(plan, args, constants)
     for op in plan.ops[id(activation.flat)]:
         for source in op.inputs + op.outputs:

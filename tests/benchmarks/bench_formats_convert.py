@@ -15,7 +15,9 @@ import sys
 
 import numpy as np
 
-from keras_npu_dump.formats import names, stats_folder, tensor, tree
+from keras_npu_dump.formats import names, tree
+from keras_npu_dump.formats.stats import stats_folder
+from keras_npu_dump.formats.tensor import dump_file
 from tests.benchmarks import bench_formats_common as bench
 from tests.formats import msaccucmp
 
@@ -28,12 +30,12 @@ def make_dumps(folder, count):
         values = rng.standard_normal((64, 64)).astype(np.float32)
         op = "net/dense_%d/MatMul" % number
         stamp = 1700000000000000 + number
-        tensor.write_file(
+        dump_file.write_file(
             os.path.join(folder, names.format_dump_name(
                 names.DumpName("MatMulV2", op, number, 3, stamp))), op,
-            [tensor.Value(values, original_shape=values.shape)],
-            [tensor.Value(values * 2, original_shape=values.shape,
-                          original_op=tensor.OriginalOp(op, 0))], stamp)
+            [dump_file.TensorValue(values, original_shape=values.shape)],
+            [dump_file.TensorValue(values * 2, original_shape=values.shape,
+                          original_op=dump_file.OriginalOp(op, 0))], stamp)
 
 
 def main():

@@ -14,13 +14,13 @@ import sys
 
 import numpy as np
 
-from keras_npu_dump.formats import tensor, wire
+from keras_npu_dump.formats.tensor import dump_file, wire
 from tests.benchmarks import bench_formats_common as bench
 
 _BLOCKS = """
 import resource, sys
 import numpy as np
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats.tensor import dump_file as tensor
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 entry, = tensor.read_header(sys.argv[1]).outputs
 print(sum(float(block.sum(dtype=np.float64)) for block in tensor.iter_blocks(sys.argv[1], entry)))
@@ -31,7 +31,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def make_file(path, size):
     """A dump whose only tensor is `size` bytes of zeros and a few ones."""
     empty = np.zeros(0, np.float32)
-    tensor.write_file(path, "net/large", [], [tensor.Value(
+    dump_file.write_file(path, "net/large", [], [dump_file.TensorValue(
         empty, shape=(size // 4096, 1024), size=size)])
     head = os.path.getsize(path)
     with open(path, "r+b") as file:
@@ -60,15 +60,15 @@ def main():
             assert wire.LENGTH.unpack(file.read(8))[0] == head - 8
 
         def mapped():
-            entry, = tensor.read_header(path).outputs
-            return float(tensor.read_array(path, entry, mmap=True).sum())
+            entry, = dump_file.read_header(path).outputs
+            return float(dump_file.read_array(path, entry, mmap=True).sum())
 
         def memmap():
             return float(np.memmap(path, np.float32, "r", head, (size // 4096, 1024)).sum())
 
         def blocks():
-            entry, = tensor.read_header(path).outputs
-            return sum(float(block.sum()) for block in tensor.iter_blocks(path, entry))
+            entry, = dump_file.read_header(path).outputs
+            return sum(float(block.sum()) for block in dump_file.iter_blocks(path, entry))
 
         assert mapped() == memmap() == blocks()
         table = bench.Table("one tensor of %d MB" % (size >> 20))

@@ -12,7 +12,8 @@ import resource
 import subprocess
 import sys
 
-from keras_npu_dump.formats import stats, stats_folder, tree
+from keras_npu_dump.formats import tree
+from keras_npu_dump.formats.stats import stats_file, stats_folder
 from tests.benchmarks import bench_formats_common as bench
 
 
@@ -26,7 +27,7 @@ def make_tree(root, devices, steps, operators):
                 path = os.path.join(folder, "MatMulV2.net_block_%d_dense_%d_MatMul.%d.3.%d.csv" % (
                     number // 50, number, number, 1700000000000000 + number))
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-                os.write(fd, (stats.HEADER + "\n" + row % number).encode())
+                os.write(fd, (stats_file.HEADER + "\n" + row % number).encode())
                 os.close(fd)
 
 

@@ -16,8 +16,9 @@ import os
 import sys
 import time
 
-from keras_npu_dump.formats import graph, graph_writer, names
-from keras_npu_dump.formats.stats import HEADER
+from keras_npu_dump.formats import names
+from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
+from keras_npu_dump.formats.stats.stats_file import HEADER
 from tests.benchmarks import bench_formats_common as bench
 
 GRAPH = "__inference_train_function_77"
@@ -26,7 +27,7 @@ ROW = "%s,%d,8192,DT_FLOAT,ND,32x64,%s,2048,0,0,0\n"
 PEAK_MB = 300
 TRIAGE = """
 import resource, sys
-from keras_npu_dump.analysis.triage import triage
+from keras_npu_dump.analysis.triage.triage import triage
 found = triage(sys.argv[1], write=False)
 assert found.verdict == "healthy", found.suspects
 assert found.checked["files"] == int(sys.argv[2])
@@ -50,7 +51,7 @@ def main(argv=None):
             bench.command(sys.executable, "-c", TRIAGE, tree, files, said)
 
         def in_process():
-            from keras_npu_dump.analysis.triage import triage as look
+            from keras_npu_dump.analysis.triage.triage import triage as look
             assert look(tree, write=False).checked["files"] == files
 
         def cat():
@@ -91,7 +92,8 @@ def write_job(root, ranks, steps, operators):
         graphs = os.path.join(root, "graphs", "pid_%d_deviceid_%d" % (pid, rank))
         os.makedirs(graphs)
         graph_writer.write_graphs(
-            os.path.join(graphs, "ge_proto_00000003_graph_3_Build.txt"), [graph.Graph(GRAPH, ops)])
+            os.path.join(graphs, "ge_proto_00000003_graph_3_Build.txt"),
+            [ge_graph.Graph(GRAPH, ops)])
         write_records(root, rank, ranks, pid, started, steps)
         for number in range(steps):
             write_step(os.path.join(folder, str(number)), ops, rank, number, started)
@@ -100,14 +102,14 @@ def write_job(root, ranks, steps, operators):
 
 def make_graph(operators):
     """Operators that each take two earlier ones, as a long network does."""
-    desc = graph.Desc("DT_FLOAT", (32, 64), "ND")
-    ops = [graph.GraphOp("IteratorGetNext", "IteratorGetNext", output_descs=[desc])]
+    desc = ge_graph.Desc("DT_FLOAT", (32, 64), "ND")
+    ops = [ge_graph.GraphOp("IteratorGetNext", "IteratorGetNext", output_descs=[desc])]
     for number in range(1, operators):
         sources = [ops[-1].name + ":0", ops[max(0, number - 7)].name + ":0"]
         name = "model/block_%d/layer_%d/%s" % (number // 50, number, TYPES[number % 5])
-        ops.append(graph.GraphOp(name, TYPES[number % 5], sources, [desc, desc], [desc],
+        ops.append(ge_graph.GraphOp(name, TYPES[number % 5], sources, [desc, desc], [desc],
                                  original_op_names=[name]))
-    graph.connect(ops)
+    edges.connect(ops)
     return ops
 
 

@@ -16,8 +16,10 @@ import time
 
 import numpy as np
 
-from keras_npu_dump.analysis.triage import triage
-from keras_npu_dump.formats import graph, graph_writer, names, tensor
+from keras_npu_dump.analysis.triage.triage import triage
+from keras_npu_dump.formats import names
+from keras_npu_dump.formats.graph import edges, ge_graph, graph_writer
+from keras_npu_dump.formats.tensor import dump_file
 from tests.benchmarks import bench_formats_common as bench
 from tests.formats import msaccucmp
 
@@ -39,26 +41,27 @@ def make_dumps(dump_path, count):
     folder = os.path.join(dump_path, session, "0", GRAPH, "6", "0")
     os.makedirs(folder)
     rng = np.random.RandomState(0)
-    ops = [graph.GraphOp("IteratorGetNext", "IteratorGetNext")]
+    ops = [ge_graph.GraphOp("IteratorGetNext", "IteratorGetNext")]
     values = rng.standard_normal((64, 64)).astype(np.float32)
     for number in range(count):
         name = "net/layer_%d/Relu" % number
-        ops.append(graph.GraphOp(name, "Relu", [ops[-1].name + ":0"], original_op_names=[name]))
+        ops.append(ge_graph.GraphOp(name, "Relu", [ops[-1].name + ":0"], original_op_names=[name]))
         result = rng.standard_normal((64, 64)).astype(np.float32)
         if number == count - 1:
             result[3, 5] = np.nan
         stamp = (started + 1) * 1000000 + number
-        tensor.write_file(
+        dump_file.write_file(
             os.path.join(folder, names.format_dump_name(
-                names.DumpName("Relu", name, number, 3, stamp))), name, [tensor.Value(values)],
-            [tensor.Value(result, original_shape=result.shape,
-                          original_op=tensor.OriginalOp(name, 0))], stamp)
+                names.DumpName("Relu", name, number, 3, stamp))), name,
+            [dump_file.TensorValue(values)],
+            [dump_file.TensorValue(result, original_shape=result.shape,
+                          original_op=dump_file.OriginalOp(name, 0))], stamp)
         values = result
-    ops.append(graph.GraphOp("NetOutput", "NetOutput", [ops[-1].name + ":0"]))
-    graph.connect(ops)
+    ops.append(ge_graph.GraphOp("NetOutput", "NetOutput", [ops[-1].name + ":0"]))
+    edges.connect(ops)
     os.makedirs(os.path.join(dump_path, "graphs"))
     graph_writer.write_graphs(os.path.join(
-        dump_path, "graphs", "ge_proto_00000003_graph_3_Build.txt"), [graph.Graph(GRAPH, ops)])
+        dump_path, "graphs", "ge_proto_00000003_graph_3_Build.txt"), [ge_graph.Graph(GRAPH, ops)])
     return folder
 
 

@@ -15,7 +15,7 @@ import keras_npu_dump
 from keras_npu_dump import DumpConfig, DumpSession, errors
 emulator.install()
 import npu_device
-from keras_npu_dump.capture import device
+from keras_npu_dump.capture.device import device_module as device
 
 def options():
     return device.read_options(npu_device)
@@ -184,7 +184,7 @@ def test_a_conflict_of_the_launcher_and_the_script_names_both(tmp_path, code, ki
     result, _ = answer("""
 from keras_npu_dump.capture import attach
 def run():
-    attach.start(DumpConfig(dump_path="d", dump_step=5), attach.RUN)
+    attach.start(DumpConfig(dump_path="d", dump_step=5), "keras-npu-dump run")
 %s
 print(json.dumps(no))
 """ % code, tmp_path)
@@ -302,7 +302,8 @@ print(1)
 def test_importing_the_package_imports_nothing_heavy(tmp_path):
     done = run_python("""
 import sys
-import keras_npu_dump, keras_npu_dump.flags, keras_npu_dump.config, keras_npu_dump.collect
+import keras_npu_dump, keras_npu_dump.flags, keras_npu_dump.config.dump_config
+import keras_npu_dump.collector.collect
 from keras_npu_dump import DumpSession, apply
 print([name for name in ("tensorflow", "rich", "pandas", "google.protobuf") if name in sys.modules])
 """, tmp_path)

@@ -3,8 +3,8 @@ import json
 import threading
 import time
 
-from keras_npu_dump.capture.journal import Journal
-from keras_npu_dump.steps import StepSet
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.records.journal import Journal
 from tests.conftest import run_python
 
 ITERATION = {"fit": 0, "epoch": 0, "batch": 0}
@@ -134,7 +134,7 @@ print("done")
 
 
 def test_ends_of_batches_in_many_threads_describe_the_graph_once():
-    from keras_npu_dump.capture.fit import Fit
+    from keras_npu_dump.capture.counting.fit import Fit
 
     class Section:
         graph_known = False
@@ -175,7 +175,7 @@ ends = []
 
 class Look(tf.keras.callbacks.Callback):
     def on_train_batch_begin(self, batch, logs=None):
-        ends.append(dump._fit.end_index)
+        ends.append(dump._now.fit.end_index)
 
 X, Y = np.zeros((16, 3)), np.zeros((16, 1))
 for first in (58, 59):

@@ -1,8 +1,8 @@
 """Is this process's place in a job read as npu_device reads it?"""
 import pytest
 
-from keras_npu_dump.capture import distributed
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump import ranks as distributed
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
 
@@ -73,14 +73,13 @@ def test_an_empty_rank_is_none():
 
 @pytest.mark.parametrize("ranks, dumps", [(None, True), ("0,1", True), ([1], True), ("0", False)])
 def test_which_ranks_dump(tmp_path, ranks, dumps):
-    config = DumpConfig(ranks=ranks)
-    found = distributed.for_this_rank(config, read(tmp_path, RANK_SIZE="2", RANK_ID="1"))
-    assert found.is_off is not dumps
-    assert found.dump_path == config.dump_path and found.graph is True
+    chosen = DumpConfig(ranks=ranks).ranks
+    cluster = read(tmp_path, RANK_SIZE="2", RANK_ID="1")
+    assert distributed.is_chosen(chosen, cluster) == (dumps, ())
 
 
 def test_without_a_size_no_rank_is_judged():
-    assert distributed.for_this_rank(DumpConfig(ranks=[7]), read(RANK_ID="7")).is_off is False
+    assert distributed.is_chosen(frozenset([7]), read(RANK_ID="7")) == (True, ())
 
 
 @pytest.mark.parametrize("values, part", [
@@ -89,4 +88,28 @@ def test_without_a_size_no_rank_is_judged():
 ])
 def test_ranks_that_cannot_be_or_are_not_known(values, part):
     with pytest.raises(ConfigError, match=part):
-        distributed.for_this_rank(DumpConfig(ranks=[7, 8]), read(**values))
+        distributed.is_chosen(frozenset([7, 8]), read(**values))
+
+
+@pytest.mark.parametrize("values", [
+    {"RANK_SIZE": "2", "CM_WORKER_SIZE": "x"},
+    {"RANK_SIZE": "two"},
+    {"RANK_SIZE": "2"},
+    {"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x", "CM_CHIEF_IP": "1"},
+    {"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x"},
+    {"CM_WORKER_SIZE": "2", "CM_CHIEF_IP": "1", "CM_CHIEF_PORT": "2"},
+    {"RANK_SIZE": "2", "RANK_TABLE_FILE": "/x", "RANK_ID": "one"},
+])
+def test_what_the_emulated_open_refuses_was_said_before(values):
+    assert distributed.read(values).problems
+    with pytest.raises((ValueError, RuntimeError)):
+        distributed.as_npu_device(values)
+
+
+def test_where_nothing_is_refused_both_read_the_same():
+    for values in ({}, {"RANK_SIZE": "1", "RANK_ID": "3"},
+                   {"CM_WORKER_SIZE": "4", "RANK_ID": "3", "RANK_TABLE_FILE": __file__}):
+        found = distributed.read(values)
+        assert found.problems == []
+        assert distributed.as_npu_device(values) == (
+            found.size, found.rank if found.size > 1 else 0)

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from keras_npu_dump.capture import guards
-from keras_npu_dump.capture.doctor import examine
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.capture.device import guards
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.doctor.diagnosis import examine
 from tests.conftest import run_command
 
 CLEARED = ("DUMP_GE_GRAPH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_PATH", "DUMP_GRAPH_FORMAT",
@@ -77,7 +77,7 @@ def test_a_rank_that_is_left_out_is_no_error(monkeypatch):
 
 def test_warnings_are_no_errors(monkeypatch):
     monkeypatch.setattr(guards, "in_container", lambda *args: True)
-    monkeypatch.setattr(guards, "place_of", lambda path: guards.Place("/", "overlay"))
+    monkeypatch.setattr(guards, "mount_of", lambda path: guards.Mount("/", "overlay"))
     monkeypatch.setenv("NPU_LOOPSIZE", "2")
     found = examine(DumpConfig(dump_path="a b", min_free_gb=0), emulate=True)
     assert found.errors == []

@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-from keras_npu_dump.collect import endings
-from keras_npu_dump.collect.records import Run, Section
+from keras_npu_dump.collector.checks import run_ending
+from keras_npu_dump.records.journal_lines import RecordedSection
+from keras_npu_dump.records.reading import RecordedRun
 from tests.capture.test_session import PRELUDE
 from tests.conftest import run_python
 
@@ -29,16 +30,17 @@ FAILED = dict(NORMAL, status="failed")
     ({"opened": False}, [], ", npu_device was never opened", None),
 ])
 def test_what_follows_not_reached(changes, counts, text, hint):
-    found = endings.of(Run("", "run", dict(NORMAL, **changes), []), counts)
+    found = run_ending.of(RecordedRun("", "run", dict(NORMAL, **changes), []), counts)
     assert found.text == text
     assert (found.hint is None) if hint is None else (hint in found.hint)
 
 
 def test_a_loop_that_was_entered_and_counted_nothing():
     def is_one(*sections):
-        return endings.is_uncounted_loop(Run("", "run", NORMAL, list(sections)))
-    assert is_one(Section(0, "loop", count=0)) and not is_one()
-    assert not is_one(Section(0, "loop", count=2)) and not is_one(Section(0, "model", count=0))
+        return run_ending.is_uncounted_loop(RecordedRun("", "run", NORMAL, list(sections)))
+    assert is_one(RecordedSection(0, "loop", count=0)) and not is_one()
+    assert not is_one(RecordedSection(0, "loop", count=2))
+    assert not is_one(RecordedSection(0, "model", count=0))
 
 
 @pytest.mark.parametrize("code, cause, said", [

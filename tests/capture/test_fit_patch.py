@@ -2,7 +2,7 @@
 import sys
 import types
 
-from keras_npu_dump.capture.fit_patch import add_to_all_models, add_to_every_fit
+from keras_npu_dump.launch.fit_patch import add_to_all_models, add_to_every_fit
 
 
 class Ours:

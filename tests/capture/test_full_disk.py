@@ -2,9 +2,9 @@
 import json
 import os
 
-from keras_npu_dump.capture import journal_file
-from keras_npu_dump.capture.journal import Journal
-from keras_npu_dump.steps import StepSet
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.records import journal_file
+from keras_npu_dump.records.journal import Journal
 from tests.conftest import run_python
 
 PRELUDE = """
@@ -43,7 +43,7 @@ full(True)
 """, tmp_path)
     models, opened, files = json.loads(done.stdout.splitlines()[0])
     assert (models, opened) == (["late", "later"], True)
-    assert "run.json.part" not in files
+    assert not [name for name in files if name.endswith(".tmp")]
     assert done.stderr.count("record of this run cannot be written") == 1
     assert "Traceback" not in done.stderr
 

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from keras_npu_dump.capture import guards
+from keras_npu_dump.capture.device import guards
 from keras_npu_dump.errors import ConfigError
 
 MOUNTS = """\
@@ -25,28 +25,28 @@ def mountinfo(tmp_path):
     return str(path)
 
 
-@pytest.mark.parametrize("path, place", [
+@pytest.mark.parametrize("path, mount", [
     ("/home/x", ("/", "overlay")), ("/data", ("/data", "ext4")), ("/data/x/y", ("/data", "ext4")),
     ("/database", ("/", "overlay")), ("/data two/x", ("/data two", "nfs4")),
     ("/dev/shm/x", ("/dev/shm", "tmpfs")), ("/late/x", ("/late", "xfs"))])
-def test_the_mount_that_holds_a_folder(mountinfo, path, place):
-    assert guards.place_of(path, mountinfo) == place
+def test_the_mount_that_holds_a_folder(mountinfo, path, mount):
+    assert guards.mount_of(path, mountinfo) == mount
 
 
 def test_without_mountinfo_nothing_is_claimed(tmp_path, monkeypatch):
-    assert guards.place_of("/x", str(tmp_path / "missing")) is None
-    monkeypatch.setattr(guards, "place_of", lambda path: None)
+    assert guards.mount_of("/x", str(tmp_path / "missing")) is None
+    monkeypatch.setattr(guards, "mount_of", lambda path: None)
     assert guards.container_warning("/x", True) is None
 
 
-@pytest.mark.parametrize("place, warned", [
+@pytest.mark.parametrize("mount, warned", [
     (("/", "overlay"), True), (("/", "ext4"), True), (("/dev/shm", "tmpfs"), True),
     (("/data", "ext4"), False), (("/data", "nfs4"), False)])
-def test_a_folder_of_a_container_that_is_on_no_mount(place, warned):
-    text = guards.container_warning("/x", True, guards.Place(*place))
+def test_a_folder_of_a_container_that_is_on_no_mount(mount, warned):
+    text = guards.container_warning("/x", True, guards.Mount(*mount))
     assert (text is not None) == warned
     assert text is None or (os.uname().nodename in text and "gone with the container" in text)
-    assert guards.container_warning("/x", False, guards.Place(*place)) is None
+    assert guards.container_warning("/x", False, guards.Mount(*mount)) is None
 
 
 @pytest.mark.parametrize("file, text, inside", [

@@ -135,7 +135,7 @@ def test_what_cannot_be_written_again_is_told_once_and_stops_nothing(tmp_path, w
 def test_a_deletion_in_a_long_pause_is_told_by_the_watcher_which_writes_nothing(tmp_path):
     done = run_python(PRELUDE + """
 import shutil, sys, time
-from keras_npu_dump.capture import watcher
+from keras_npu_dump.capture.process import first_dump as watcher
 watcher.PATIENCE = watcher.FIRST_LOOK = watcher.LONGEST_PAUSE = 0.01
 watcher.MORE_EXECUTIONS = 0
 dump = DumpSession(dump_path="d", dump_step="0")

@@ -37,7 +37,7 @@ keras_npu_dump.emulator.install()
 import npu_device
 dump = DumpSession(dump_path="d")
 folder = dump._capture.record.folder
-for name in ("run.json.part", "iterations.jsonl", "manifest.json"):
+for name in ("run.json", "iterations.jsonl", "manifest.json"):
     if os.path.lexists(os.path.join(folder, name)):
         os.unlink(os.path.join(folder, name))
     os.mkfifo(os.path.join(folder, name))

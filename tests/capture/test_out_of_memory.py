@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.formats import tensor
+from keras_npu_dump.formats.tensor.tensor_writer import TensorValue, write_file
 from tests.capture.disturbed_fit import train
 from tests.capture.test_full_disk import PRELUDE
 from tests.capture.test_lost_output import weights  # noqa: F401 (a fixture)
@@ -141,8 +141,8 @@ def big(tmp_path_factory):
     step.mkdir(parents=True)
     path = str(step / "Add.x.1.2.1700000000000000")
     size = 200 << 20
-    tensor.write_file(path, "x", [], [tensor.Value(None, 1, shape=(size // 4,), size=size)],
-                      1700000000000000)
+    write_file(path, "x", [], [TensorValue(None, 1, shape=(size // 4,), size=size)],
+               1700000000000000)
     os.truncate(path, os.path.getsize(path) + size)
     return folder
 

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.capture import guards, paths
+from keras_npu_dump.capture.device import dump_folder
 from keras_npu_dump.errors import ConfigError
 from tests.conftest import run_command
 
-LONGEST = 4095 - guards._APPENDED
+LONGEST = 4095 - dump_folder._APPENDED
 
 
 def command(*arguments):
@@ -54,18 +54,19 @@ def test_a_dump_path_without_room_is_told_before_the_script_runs(tmp_path, lengt
 
 
 def test_the_longest_dump_path_holds_all_that_is_put_below_it(tmp_path):
-    path = paths.prepare_dump_path(path_of(LONGEST, tmp_path))
+    path = path_of(LONGEST, tmp_path)
+    dump_folder.prepare_dump_path(path)
     deepest = os.path.join(path, "20260101000000", "1000", "m" * 255, "1000000000", "1000000000")
     os.makedirs(deepest)
     with open(os.path.join(deepest, "12345678901234567890"), "w") as file:
         file.write("x")
     with pytest.raises(ConfigError):
-        paths.prepare_dump_path(path + "n")
+        dump_folder.prepare_dump_path(path + "n")
     # What a link stands for counts: GE follows it.
     os.symlink(path, str(tmp_path / "link"))
-    assert paths.prepare_dump_path(str(tmp_path / "link"))
+    dump_folder.prepare_dump_path(str(tmp_path / "link"))
     with pytest.raises(ConfigError):
-        paths.prepare_dump_path(str(tmp_path / "link" / "n"))
+        dump_folder.prepare_dump_path(str(tmp_path / "link" / "n"))
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_it_waits_for_a_line_of_the_journal(tmp_path):
     code = OPENED + """
 import os, signal
 from keras_npu_dump import DumpSession
-from keras_npu_dump.capture import journal_file
+from keras_npu_dump.records import journal_file
 dump = DumpSession(dump_path="d")
 write = os.write
 def slow(descriptor, data):

@@ -1,9 +1,9 @@
 """Are settings that silence a dump named, and harmless ones left alone?"""
 import pytest
 
-from keras_npu_dump.capture import silencers
-from keras_npu_dump.config import DumpConfig
-from keras_npu_dump.emulator.options import NpuConfig
+from keras_npu_dump.capture.device import dump_blockers
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.emulator.api.global_options import NpuConfig
 
 
 @pytest.mark.parametrize("environment, codes", [
@@ -27,7 +27,7 @@ from keras_npu_dump.emulator.options import NpuConfig
     ({"NPU_LOOPSIZE": "100"}, ["loop-misspelt"]),
 ])
 def test_environment(environment, codes):
-    found = silencers.of_environment(environment)
+    found = dump_blockers.of_environment(environment)
     assert [one.code for one in found] == codes
     for one in found:
         # Each names the variable, and what to do or what is read instead.
@@ -46,7 +46,7 @@ class Module:
 
 
 def codes_of(module, config=None):
-    return [one.code for one in silencers.of_options(module, config or DumpConfig())]
+    return [one.code for one in dump_blockers.of_options(module, config or DumpConfig())]
 
 
 def test_options():

@@ -1,7 +1,7 @@
 """Is it seen whether a script imports npu_device, and where, by its import statements?"""
 import pytest
 
-from keras_npu_dump.capture import sources
+from keras_npu_dump.launch import import_scan
 from tests.files import odd
 
 
@@ -34,7 +34,7 @@ def write(folder, **files):
       "lib__tools__setup": "import npu_device\n"}, ("lib/tools/setup", 1)),
 ])
 def test_it_does(tmp_path, files, where):
-    found = sources.find_import(write(tmp_path, **files))
+    found = import_scan.find_import(write(tmp_path, **files))
     assert found == (str(tmp_path / (where[0] + ".py")), where[1])
 
 
@@ -51,7 +51,7 @@ def test_it_does(tmp_path, files, where):
     {"train": "import npu_device = 1\n"},
 ])
 def test_it_does_not(tmp_path, files):
-    assert sources.find_import(write(tmp_path, **files)) is None
+    assert import_scan.find_import(write(tmp_path, **files)) is None
 
 
 def test_modules_on_the_path_are_the_scripts_own_unless_they_are_installed(tmp_path, monkeypatch):
@@ -59,19 +59,19 @@ def test_modules_on_the_path_are_the_scripts_own_unless_they_are_installed(tmp_p
     installed = write(tmp_path, **{"env__site-packages__helper": "import npu_device\n"})
     assert script == installed
     monkeypatch.setattr("sys.path", ["", str(tmp_path / "env" / "site-packages")])
-    assert sources.find_import(script) is None
+    assert import_scan.find_import(script) is None
     monkeypatch.setattr("sys.path", ["", str(tmp_path / "lib")])
-    assert sources.find_import(script) == (str(tmp_path / "lib" / "helper.py"), 1)
+    assert import_scan.find_import(script) == (str(tmp_path / "lib" / "helper.py"), 1)
 
 
 def test_an_environment_beside_the_script_is_not_read(tmp_path):
     script = write(tmp_path, train="import helper\n", env__lib__helper="import npu_device\n")
     (tmp_path / "env" / "pyvenv.cfg").write_text("")
-    assert sources.find_import(script) is None
+    assert import_scan.find_import(script) is None
 
 
 def test_a_script_that_cannot_be_read_imports_nothing(tmp_path):
-    assert sources.find_import(str(tmp_path / "train.py")) is None
+    assert import_scan.find_import(str(tmp_path / "train.py")) is None
 
 
 @pytest.mark.timeout(20)
@@ -83,6 +83,6 @@ def test_modules_that_are_no_files_are_not_read(tmp_path, kind):
     odd.make(kind, tmp_path / "one.py")
     (tmp_path / "other").mkdir()
     odd.make(kind, tmp_path / "other" / "__init__.py")
-    assert sources.find_import(str(script)) == (str(tmp_path / "third.py"), 1)
+    assert import_scan.find_import(str(script)) == (str(tmp_path / "third.py"), 1)
     odd.make(kind, tmp_path / "odd.py")
-    assert sources.find_import(str(tmp_path / "odd.py")) is None
+    assert import_scan.find_import(str(tmp_path / "odd.py")) is None

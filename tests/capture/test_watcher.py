@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from keras_npu_dump.capture import watcher
+from keras_npu_dump.capture.process import first_dump
+from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
-from keras_npu_dump.steps import StepSet
 
 NOW = time.time()
 SESSION = time.strftime("%Y%m%d%H%M%S", time.localtime(NOW))
@@ -18,7 +18,7 @@ TRAIN = "__inference_train_function_55"
 def wanted(root, **changes):
     fields = dict(dump_path=str(root), data_index=5, since=NOW, device=0, graph_name=TRAIN,
                   operators=["net/dense/MatMul"])
-    return watcher.Wanted(**dict(fields, **changes))
+    return first_dump.Wanted(**dict(fields, **changes))
 
 
 def put(root, path, name="MatMul.net_dense_MatMul.1.2.1900000000123456", size=10):
@@ -32,14 +32,14 @@ def test_the_training_graph_by_its_name(tmp_path):
     folder = put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=10)
     put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), "Add.x.1.2.1900000000123456", 30)
     put(tmp_path, "%s/0/__inference_test_function_9/4/5" % SESSION, "Add.y.1.2.3", 5000)
-    assert watcher.look(wanted(tmp_path)) == (str(folder), 2, 40)
+    assert first_dump.look(wanted(tmp_path)) == (str(folder), 2, 40)
 
 
 def test_the_training_graph_by_its_operators_where_ge_names_it_its_own_way(tmp_path):
     folder = put(tmp_path, "%s/0/ge_default_%s_71/3/5" % (SESSION, SESSION))
-    assert watcher.look(wanted(tmp_path)).folder == str(folder)
+    assert first_dump.look(wanted(tmp_path)).folder == str(folder)
     folder = put(tmp_path, "%s/0/%s_71/3/5" % (SESSION, TRAIN), "Add.y.1.2.3", 50)
-    assert watcher.look(wanted(tmp_path)).folder == str(folder)
+    assert first_dump.look(wanted(tmp_path)).folder == str(folder)
 
 
 @pytest.mark.parametrize("path, name, size", [
@@ -55,26 +55,26 @@ def test_the_training_graph_by_its_operators_where_ge_names_it_its_own_way(tmp_p
         "graphs"])  # the paths hold the time: every worker would have names of its own
 def test_what_is_not_it(tmp_path, path, name, size):
     put(tmp_path, path, name or "MatMul.net_dense_MatMul.1.2.1900000000123456", size)
-    assert watcher.look(wanted(tmp_path)) is None
+    assert first_dump.look(wanted(tmp_path)) is None
 
 
 def test_without_a_known_graph_the_largest_that_is_no_small_one(tmp_path):
     put(tmp_path, "%s/0/dp_init_Iterator/3/5" % SESSION, size=999)
     put(tmp_path, "%s/0/g1/4/5" % SESSION, size=10)
     folder = put(tmp_path, "%s/0/g2/5/5" % SESSION, size=20)
-    found = watcher.look(wanted(tmp_path, graph_name=None, operators=[], device=None))
+    found = first_dump.look(wanted(tmp_path, graph_name=None, operators=[], device=None))
     assert found.folder == str(folder)
 
 
 def test_a_dump_path_that_is_gone(tmp_path):
-    assert watcher.look(wanted(tmp_path / "gone")) is None
+    assert first_dump.look(wanted(tmp_path / "gone")) is None
 
 
 @pytest.mark.parametrize("steps, index, end, more", [
     ("0|3-5|10", 0, None, 4), ("0|3-5|10", 4, None, 2), ("0|3-5|10", 0, 5, 2), ("0", 0, None, 0),
     ("all", 0, None, None), ("all", 0, 12, 11), ("all", 11, 12, 0)])
 def test_how_many_are_still_to_come(steps, index, end, more):
-    assert watcher.remaining(StepSet.of(steps), index, end) == more
+    assert first_dump.remaining(StepSet.of(steps), index, end) == more
 
 
 class Watched:
@@ -82,12 +82,12 @@ class Watched:
 
     def __init__(self, monkeypatch, caplog, target, more=0, strict=False):
         for name, value in (("PATIENCE", 0.3), ("FIRST_LOOK", 0.02), ("LONGEST_PAUSE", 0.05)):
-            monkeypatch.setattr(watcher, name, value)
+            monkeypatch.setattr(first_dump, name, value)
         self.executions = 6
         self.failures = []
         self.heard = 3
         self.caplog = caplog
-        self.thread = watcher.Watcher(target, more, lambda: self.executions,
+        self.thread = first_dump.Watcher(target, more, lambda: self.executions,
                                       self.fail if strict else None)
         assert self.thread.daemon
         self.thread.start()
@@ -113,7 +113,7 @@ def test_it_tells_what_has_come_and_what_will(tmp_path, monkeypatch, caplog):
 def test_a_file_that_still_grows_is_waited_for(tmp_path, monkeypatch, caplog):
     folder = put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=10)
     sizes = iter(range(11, 15))
-    original = watcher.look
+    original = first_dump.look
 
     def growing(target):
         found = original(target)
@@ -121,13 +121,13 @@ def test_a_file_that_still_grows_is_waited_for(tmp_path, monkeypatch, caplog):
             put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=size)
             break
         return found
-    monkeypatch.setattr(watcher, "look", growing)
+    monkeypatch.setattr(first_dump, "look", growing)
     assert "1 files, 14 B, in %s" % folder in Watched(monkeypatch, caplog, wanted(tmp_path)).said()
 
 
 def test_more_than_the_disk_holds_is_told(tmp_path, monkeypatch, caplog):
     put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=2000)
-    monkeypatch.setattr(watcher.guards, "free_bytes", lambda path: 5000)
+    monkeypatch.setattr(first_dump.guards, "free_bytes", lambda path: 5000)
     text = Watched(monkeypatch, caplog, wanted(tmp_path), more=3).said()
     assert "about 6.0 KB, and only 5.0 KB are free" in text and "dump_layer" in text
 
@@ -162,6 +162,6 @@ def test_it_ends_when_it_is_told_to(tmp_path, monkeypatch, caplog):
 def test_whatever_goes_wrong_in_it_training_goes_on(tmp_path, monkeypatch, caplog):
     def fail(target):
         raise RuntimeError("surprise")
-    monkeypatch.setattr(watcher, "look", fail)
+    monkeypatch.setattr(first_dump, "look", fail)
     assert "surprise" in Watched(monkeypatch, caplog, wanted(tmp_path)).said()
     assert threading.active_count() < 20 and os.path.isdir(str(tmp_path))

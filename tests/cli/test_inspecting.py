@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.cli import main
-from keras_npu_dump.formats import graph, graph_writer, tensor
+from keras_npu_dump.formats.graph import ge_graph, graph_writer
+from keras_npu_dump.formats.tensor import dump_file
 from tests.analysis.synthetic import Job, op
 from tests.cli.test_exporting import refused
 
 OPS = [op("x", "Data"), op("net/d1/MatMul", "MatMul", ["x:0"], ["d1/MatMul"]),
        op("net/relu", "Relu", ["net/d1/MatMul:0"])]
-VALUES = {"net/d1/MatMul": ([tensor.Value(b"", 22, shape=(0,)), np.arange(4.)], [np.ones(4)]),
+VALUES = {"net/d1/MatMul": ([dump_file.TensorValue(b"", 22, shape=(0,)), np.arange(4.)],
+                            [np.ones(4)]),
           "net/relu": ([np.ones(4)], [np.ones(1)])}
 
 
@@ -114,10 +116,10 @@ def test_an_overview_begins_with_the_training_and_folds_what_sets_variables(here
     for number, name in enumerate(names, 10):
         graph_writer.write_graphs(
             source / ("ge_proto_%08d_graph_%d_Build.txt" % (number - 10, number)),
-            [graph.Graph(name, [op("a", "AssignVariableOp")])])
+            [ge_graph.Graph(name, [op("a", "AssignVariableOp")])])
         folder = session / name / str(number) / "0"
         folder.mkdir(parents=True)
-        tensor.write_file(folder / "AssignVariableOp.a.1.2.1900000000123456", "a", [np.ones(3)])
+        dump_file.write_file(folder / "AssignVariableOp.a.1.2.1900000000123456", "a", [np.ones(3)])
     roles = [one["role"] for one in described(capsys, "d")["graphs"]]
     assert roles == ["train"] + ["init"] * 5
     text = shown(capsys, "d")
@@ -151,16 +153,16 @@ def test_a_question_that_a_file_cannot_answer(dump, capsys):
 
 def test_types_that_are_not_shown_are_counted(here, capsys):
     path = here / "ge_proto_00000003_graph_3_Build.txt"
-    graph_writer.write_graphs(path, [graph.Graph("g", [
+    graph_writer.write_graphs(path, [ge_graph.Graph("g", [
         op("o%d" % number, "Type%02d" % number) for number in range(11)])])
     assert "1 Type07 and 3 more types" in shown(capsys, path)
-    graph_writer.write_graphs(path, [graph.Graph("g", [op("o", "Relu")])])
+    graph_writer.write_graphs(path, [ge_graph.Graph("g", [op("o", "Relu")])])
     text = shown(capsys, path)
     assert "graph g: 1 operator, " in text and "more type" not in text
 
 
 def test_one_is_singular(here, capsys):
-    tensor.write_file(here / "Add.a.1.2.1900000000123456", "a", [np.zeros(1, np.int8)])
+    dump_file.write_file(here / "Add.a.1.2.1900000000123456", "a", [np.zeros(1, np.int8)])
     text = shown(capsys, "Add.a.1.2.1900000000123456")
     assert "1 byte\n" in text and "1 element\n" in text
 
@@ -187,7 +189,7 @@ def test_a_foreign_file_is_called_what_it_looks_like(here, capsys, name, content
 @pytest.mark.parametrize("name", ["cut.txt", "ge_proto_00000003_graph_3_Build.txt"])
 def test_a_graph_that_is_cut_off_is_called_so(here, capsys, name):
     whole = here / "whole.txt"
-    graph_writer.write_graphs(whole, [graph.Graph("g", OPS)])
+    graph_writer.write_graphs(whole, [ge_graph.Graph("g", OPS)])
     (here / name).write_bytes(whole.read_bytes()[:-30])
     message = refused(capsys, "inspect", name)
     assert "truncated" in message and "header" not in message
@@ -222,7 +224,7 @@ def test_what_may_not_be_read(capsys):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         file = os.path.join(folder, "Add.a.1.2.1900000000123456")
-        tensor.write_file(file, "a", [np.zeros(1)])
+        dump_file.write_file(file, "a", [np.zeros(1)])
         os.mkdir(os.path.join(folder, "closed"), 0o700)
         shown(capsys, file)  # the interpreter has read what it needs
         os.chmod(file, 0o600)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.cli import main
-from keras_npu_dump.report.tables import print_text
+from keras_npu_dump.report.printing import print_text
 from tests.analysis.synthetic import Job, op
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from keras_npu_dump.collect import completeness, missing_files
+from keras_npu_dump.collector.checks import missing_files
 from tests.collect.judging import judge
 from tests.collect.planning import plan_job
 from tests.collect.writing import write_job
@@ -16,7 +16,6 @@ JOBS = int(os.environ.get("KERAS_NPU_DUMP_JOBS", "150"))
 @pytest.fixture(autouse=True)
 def quick_second_look(monkeypatch):
     """No test here waits for files that do not grow."""
-    monkeypatch.setattr(completeness, "LOOK_AGAIN", 0.0)
     monkeypatch.setattr(missing_files, "LOOK_AGAIN", 0.0)
 
 

@@ -10,7 +10,7 @@ import os
 import pytest
 
 import keras_npu_dump
-from keras_npu_dump.emulator import generation
+from keras_npu_dump.emulator.ge import generation
 from tests.collect import making
 from tests.emulator import processes
 

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.analysis.triage import triage
+from keras_npu_dump.analysis.triage.triage import triage
 from tests.collect import making
 from tests.conftest import run_python
 

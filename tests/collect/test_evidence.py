@@ -5,9 +5,10 @@ import shutil
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.collect.asked import nearest
-from keras_npu_dump.collect.body import read_body
-from keras_npu_dump.collect.roles import role_by_name, role_by_operators
+from keras_npu_dump.collector.checks.requested_steps import nearest
+from keras_npu_dump.collector.graphs.body import read_body
+from keras_npu_dump.collector.graphs.roles import role_by_operators
+from keras_npu_dump.op_types.graph_names import role_of
 from tests.collect import making, nets
 from tests.collect.making import EVAL, TIME, TRAIN, eval_ops, train_ops
 
@@ -170,7 +171,7 @@ def test_the_body_is_read_only_where_it_is_needed(tmp_path):
     ("AssignVariableOp_3", "init"), ("__inference_initialize_variables_44", "init"),
     ("set_loop_var", "init"), ("ResNet-50_0", "unknown"), ("", "unknown"), (None, "unknown")])
 def test_roles_by_name(name, role):
-    assert role_by_name(name) == role
+    assert role_of(name) == role
 
 
 @pytest.mark.parametrize("file, role", [
@@ -295,10 +296,10 @@ def test_a_process_of_a_large_job_reads_its_own_device_alone(tmp_path, monkeypat
     for device in range(1, 5):
         making.steps(tmp_path, train_ops(), (0,), device=device)
     listed = []
-    from keras_npu_dump.collect import scan
+    from keras_npu_dump.collector.scan import dump_tree
 
-    real = scan._list
-    monkeypatch.setattr(scan, "_list", lambda path, problems: (
+    real = dump_tree._list
+    monkeypatch.setattr(dump_tree, "_list", lambda path, problems: (
         listed.append(path) or real(path, problems)))
     manifest = collect(str(tmp_path), run_id="run")
     assert len(manifest.pairs) == 2

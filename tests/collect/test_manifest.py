@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.collect import load_manifest
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.records.manifest import load_manifest
 from tests.collect import making
 
 KEYS = {
@@ -237,7 +237,7 @@ def test_names_that_are_not_utf8_do_not_break_the_document(tmp_path):
 
 def test_importing_collect_is_light_and_brings_no_tensorflow():
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    code = ("import sys, keras_npu_dump; keras_npu_dump.collect; import keras_npu_dump.collect; "
+    code = ("import sys, keras_npu_dump; import keras_npu_dump.collector.collect; "
             "assert callable(keras_npu_dump.collect); "
             "print([n for n in ('tensorflow', 'google.protobuf', 'rich', 'pandas', 'keras') "
             "if n in sys.modules])")

@@ -219,6 +219,20 @@ def test_a_graph_that_was_loaded_again_is_measured_by_its_first_load(tmp_path):
     assert told(collect(str(tmp_path)), "step-partial") == [("warning", path)]
 
 
+@pytest.mark.parametrize("switch, codes", [(False, ["step-partial"]), (True, [])])
+def test_another_load_is_no_measure_where_a_switch_may_choose_the_operators(
+        tmp_path, switch, codes):
+    """The second load has a single step, and only the first one's steps have all files."""
+    ops = train_ops() + ([nets.Op("cond/Switch", "Switch", dumped=False)] if switch else [])
+    making.graph(tmp_path / "graphs/pid_7_deviceid_0", TRAIN, ops, 3, 3)
+    making.steps(tmp_path, ops, (0, 5))
+    making.steps(tmp_path, ops, (0,), model_id=9)
+    making.record(tmp_path, (0, 5), 8)
+    lose(tmp_path, 0, keep=9, model_id=9)
+    found = making.codes(collect(str(tmp_path)))
+    assert [code for code in found if code == "step-partial"] == codes
+
+
 def test_other_devices_are_no_measure(tmp_path):
     """Operators that one device leaves out in all its steps stay a note."""
     for rank in range(2):

@@ -27,6 +27,17 @@ def dump(tmp_path):
     return tmp_path / "dump"
 
 
+def test_nothing_of_an_export_is_open_to_others(dump, tmp_path):
+    before = os.umask(0o022)
+    try:
+        export_msaccucmp(str(dump), str(tmp_path / "deep" / "out"))
+    finally:
+        os.umask(before)
+    folders = [folder for folder, _, _ in os.walk(str(tmp_path / "deep"))]
+    assert str(tmp_path / "deep/out/rank0") in folders
+    assert {os.stat(folder).st_mode & 0o777 for folder in folders} == {0o700}
+
+
 def test_the_leaf_the_graph_and_the_command(dump, tmp_path):
     result = export_msaccucmp(str(dump), str(tmp_path / "out"))
     base = tmp_path / "out/rank0" / TRAIN

@@ -3,10 +3,10 @@ import random
 import types
 
 from keras_npu_dump import collect
-from keras_npu_dump.collect import pairing
-from keras_npu_dump.collect.evidence import FOR
-from keras_npu_dump.collect.name_index import NameIndex
-from keras_npu_dump.collect.rules_names import full_name, graph_id, same_id
+from keras_npu_dump.collector.pairing import pairing
+from keras_npu_dump.collector.pairing.name_index import NameIndex
+from keras_npu_dump.collector.rules.by_name import full_name, graph_id, same_id
+from keras_npu_dump.collector.rules.evidence import FOR
 from keras_npu_dump.formats.names import sanitise
 from tests.collect import making
 from tests.collect.making import TRAIN, train_ops

@@ -4,9 +4,11 @@ import json
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.collect.problems import Problems
-from keras_npu_dump.collect.records import parse_time, read_journal, read_run
-from keras_npu_dump.steps import StepSet
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.files.timestamps import parse_time
+from keras_npu_dump.records.journal_lines import read_journal
+from keras_npu_dump.records.problems import Problems
+from keras_npu_dump.records.reading import read_run
 from tests.collect import making
 from tests.collect.making import TRAIN
 

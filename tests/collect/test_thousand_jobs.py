@@ -6,7 +6,9 @@ import collections
 
 import pytest
 
-from keras_npu_dump.collect import evidence, iterations, roles, rules
+from keras_npu_dump.collector.graphs import roles
+from keras_npu_dump.collector.pairing import sections
+from keras_npu_dump.collector.rules import all_rules, evidence
 from tests.collect.planning import CASES, plan_job
 
 
@@ -67,15 +69,15 @@ def test_a_seed_always_makes_the_same_job():
         [load.folder for one in second.processes for load in one.loads]
 
 
-SWITCHES = ([("evidence", name) for name in rules.RULES]
+SWITCHES = ([("evidence", name) for name in all_rules.RULES]
             + [("role", name) for name in roles.RULES]
-            + [("section", name) for name in iterations.RULES])
+            + [("section", name) for name in sections.RULES])
 
 
 @pytest.mark.parametrize("kind, name", SWITCHES)
 def test_without_any_one_rule_of_evidence_the_proof_fails(kind, name, jobs, monkeypatch):
     if kind == "section":
-        monkeypatch.setattr(iterations, "RULES", [one for one in iterations.RULES if one != name])
+        monkeypatch.setattr(sections, "RULES", [one for one in sections.RULES if one != name])
     else:
         monkeypatch.delitem((evidence if kind == "evidence" else roles).RULES, name)
     assert any(_fails(job.judge(write=False)) for job in _special_first(jobs))

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from keras_npu_dump import collect
-from keras_npu_dump.collect import completeness
-from keras_npu_dump.collect.processes import is_running
+from keras_npu_dump.collector.checks import missing_files
+from keras_npu_dump.liveness import is_running
 from tests.collect import making
 from tests.collect.making import TIME, TRAIN
 
@@ -49,7 +49,7 @@ def test_a_file_that_grows_is_not_cut_off(tmp_path, monkeypatch):
     path = some_file(tmp_path)
     with open(path, "rb") as stream:
         content = stream.read()
-    monkeypatch.setattr(completeness, "LOOK_AGAIN", 0.3)
+    monkeypatch.setattr(missing_files, "LOOK_AGAIN", 0.3)
     started, stop = threading.Event(), threading.Event()
 
     def write():
@@ -176,7 +176,7 @@ def as_stranger(code, *arguments):
     """Runs code without root's rights to write everywhere."""
     drop = "import os, sys; os.getuid() or (os.setgid(65534), os.setuid(65534)); "
     # The interpreter must have read what it needs before it becomes a stranger.
-    warm = "import json, keras_npu_dump, keras_npu_dump.collect; "
+    warm = "import json, keras_npu_dump; keras_npu_dump.collect; "
     return subprocess.check_output([sys.executable, "-c", warm + drop + code] + list(arguments),
                                    env=dict(os.environ, PYTHONPATH=ROOT)).decode()
 

@@ -1,7 +1,7 @@
 """Is an execution that was noted and never ran forgotten?"""
 import json
 
-from keras_npu_dump.collect.records import read_journal
+from keras_npu_dump.records.journal_lines import read_journal
 
 
 def test_withdrawn_executions_are_none_and_may_come_again(tmp_path):

@@ -113,9 +113,9 @@ class _Writer:
             if len(load.model_ids) > 1 and not load.parts:
                 count = load.count - load.count // 2 if position == 0 else load.count // 2
             indices = [index for index in range(count) if in_steps(index, plan.steps)]
-            ops = [op for op in ops if op.dumped and self._wanted(op)]
-            if ops and indices:
-                found.append((folder, position, ops, [None] if no_step_id else indices))
+            chosen = [op for op in ops if op.dumped and self._wanted(op)]
+            if chosen and indices:
+                found.append((folder, position, chosen, [None] if no_step_id else indices))
         return found
 
     def _wanted(self, op):

@@ -5,7 +5,9 @@ import pathlib
 import numpy as np
 import pytest
 
-from keras_npu_dump.formats import graph_reader, tensor, tree
+from keras_npu_dump.formats import tree
+from keras_npu_dump.formats.graph import graph_reader
+from keras_npu_dump.formats.tensor import dump_file
 from tests.emulator import processes
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -43,7 +45,7 @@ def operators(folder):
     """{op_name: [(header, arrays in the order of its entries), ...]} of a dump folder."""
     found = {}
     for file in sorted(tree.list_files(str(folder)), key=lambda file: file.dump.timestamp):
-        header, arrays = tensor.read_file(str(folder / file.name))
+        header, arrays = dump_file.read_file(str(folder / file.name))
         found.setdefault(header.op_name, []).append((header, arrays))
     return found
 

@@ -223,7 +223,7 @@ def main(folder, dump_path, *names):
     npu_device.open().as_default()
     import tensorflow as tf
 
-    from keras_npu_dump.emulator.engine import ENGINE
+    from keras_npu_dump.emulator.ge.engine import ENGINE
     graphs = {}
     for name in names or SCENARIOS:
         seed(tf)

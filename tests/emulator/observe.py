@@ -35,7 +35,7 @@ def dump_options(folder, **options):
 
 
 def engine():
-    from keras_npu_dump.emulator.engine import ENGINE
+    from keras_npu_dump.emulator.ge.engine import ENGINE
     return ENGINE
 
 
@@ -195,8 +195,8 @@ def api(folder):
 
 def fault(folder):
     """A bad dump_path that slipped past: open() works, the first graph fails."""
-    from keras_npu_dump.emulator.options import NpuConfig
-    from keras_npu_dump.emulator.session import Session
+    from keras_npu_dump.emulator.api.global_options import NpuConfig
+    from keras_npu_dump.emulator.ge.ge_session import GeSession
     npu_device, tf = opened(enable_dump=True, dump_path=folder + "/not/there")
     seen = {"opened": npu_device.npu_device.global_npu_ctx() is not None, "errors": []}
 
@@ -228,7 +228,7 @@ def fault(folder):
         config = NpuConfig()
         for option, value in dict(dump_options(folder), **changes).items():
             setattr(config.dump_config, option, value)
-        engine().open(Session(config.as_dict(), 0))
+        engine().open(GeSession(config.as_dict(), 0))
         try:
             tf.function(lambda x: x * 2)(tf.constant(1.0))
         except tf.errors.InternalError as error:

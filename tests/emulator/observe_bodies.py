@@ -264,10 +264,10 @@ def _definition(tf, function, *args):
 def unreadable(folder):
     """A function that cannot be instrumented: TensorFlow refuses its twin."""
     _, tf = _opened(folder, dump_step="0-9")
-    from keras_npu_dump.emulator import instrument
-    push = instrument._push
+    from keras_npu_dump.emulator.tracer import added_nodes
+    push = added_nodes.push
     # Registered without complaint; what is wrong in a body would show when it runs.
-    instrument._push = lambda *args: push(*args).replace("output_handle", "nothing")
+    added_nodes.push = lambda *args: push(*args).replace("output_handle", "nothing")
     step = tf.function(lambda x: tf.while_loop(lambda y: y < 2.0, lambda y: (y * 2.0,), [x])[0])
     results = [float(step(tf.constant(1.0))) for _ in range(3)]
     return {"results": results, "count": [graph.count for graph in _engine().order],
@@ -287,12 +287,13 @@ def blocked(folder):
 def at_fault(folder):
     """The emulator itself fails: in the text of a graph, then in writing values."""
     _, tf = _opened(folder, dump_step="0-9")
-    from keras_npu_dump.emulator import build_graph, writer
+    from keras_npu_dump.emulator.ge import dump_writer
+    from keras_npu_dump.emulator.graphs import build_file
 
     def fail(*args, **options):
         raise KeyError("a case nobody thought of")
 
-    build_graph.write_function = writer.write_operator = fail
+    build_file.write_function = dump_writer.write_operator = fail
     variable = tf.Variable(1.0)
     step = tf.function(lambda x: variable.assign_add(x) * 2.0)
     return [float(step(tf.constant(1.0))) for _ in range(3)] + [float(variable)]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from keras_npu_dump.emulator import generation
+from keras_npu_dump.emulator.ge import generation
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "emulator.md").read_text()

@@ -2,7 +2,8 @@
 import pytest
 
 from keras_npu_dump.formats import dtypes
-from keras_npu_dump.formats import graph as graph_lib
+from keras_npu_dump.formats.graph import ge_graph as graph_lib
+from keras_npu_dump.formats.graph.edges import split_edge
 from tests.emulator.conftest import operators
 
 
@@ -19,7 +20,7 @@ def test_operators_stand_in_executable_order_and_edges_lead_to_operators(dumped,
         seen = set()
         for op in graph.ops:
             for edge in op.inputs:
-                source, _ = graph_lib.split_edge(edge)
+                source, _ = split_edge(edge)
                 assert not source or source in seen, (op.name, edge)
             assert op.name not in seen
             seen.add(op.name)
@@ -47,7 +48,7 @@ def test_control_edges_lead_from_updates_that_nothing_reads(dumped):
     _, graphs = main_graph(dumped, "custom_loop")
     ops = {op.name: op for op in graphs[0].ops}
     updates = {"%s:-1" % name for name, op in ops.items() if op.type == "AssignSubVariableOp"}
-    returned = ops[graph_lib.split_edge(ops["NetOutput"].inputs[0])[0]]
+    returned = ops[split_edge(ops["NetOutput"].inputs[0])[0]]
     assert len(updates) == 2
     assert updates <= set(returned.inputs) and updates <= set(ops["NetOutput"].inputs)
 
@@ -57,7 +58,7 @@ def test_what_is_a_variable_is_read_by_an_edge(dumped):
     ops = {op.name: op for op in graphs[0].ops}
     assert not any(op.type in ("ReadVariableOp", "NoOp") for op in ops.values())
     convolution = next(op for op in ops.values() if op.type == "Conv2D")
-    kernel = ops[graph_lib.split_edge(convolution.inputs[1])[0]]
+    kernel = ops[split_edge(convolution.inputs[1])[0]]
     assert kernel.type == "Variable" and kernel.name.endswith("/kernel")
     assert kernel.output_descs[0].shape == (3, 3, 3, 4)
     optimizer = [op.name for op in ops.values() if op.type == "Variable"

@@ -1,7 +1,7 @@
 """npu_device's options complain as the adapter's option_base does."""
 import pytest
 
-from keras_npu_dump.emulator.options import NpuConfig
+from keras_npu_dump.emulator.api.global_options import NpuConfig
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_the_group_itself_is_not_checked():
 
 
 def test_defaults_travel_with_the_options():
-    given = NpuConfig().dump_options()
-    assert given == {"enable_dump": "0", "dump_mode": "output", "enable_dump_debug": "0",
-                     "dump_debug_mode": "all", "dump_data": "tensor",
-                     "enable_exception_dump": "2"}
+    given = NpuConfig().as_dict()
+    assert {name: text for name, text in given.items() if "dump" in name} == {
+        "enable_dump": "0", "dump_mode": "output", "enable_dump_debug": "0",
+        "dump_debug_mode": "all", "dump_data": "tensor", "enable_exception_dump": "2"}

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from keras_npu_dump import emulator
-from keras_npu_dump.emulator.session import Session, check_options
+from keras_npu_dump.emulator.ge.ge_session import GeSession, check_options
 from keras_npu_dump.errors import ConfigError
 
 
@@ -121,9 +121,9 @@ def test_fact_1_nothing_is_checked_while_both_switches_are_off():
 
 
 def test_fact_1_dump_data_is_not_checked_anything_else_means_tensor(tmp_path):
-    session = Session(options(tmp_path, dump_data="stats"), 0)
+    session = GeSession(options(tmp_path, dump_data="stats"), 0)
     assert session.stats and session.fault is None
-    session = Session(options(tmp_path, dump_data="STATS"), 0)
+    session = GeSession(options(tmp_path, dump_data="STATS"), 0)
     assert not session.stats and session.fault is None
 
 

@@ -3,11 +3,11 @@ import os
 
 import pytest
 
-from keras_npu_dump.emulator import build_graph, graph_files
-from keras_npu_dump.emulator.engine import Engine
-from keras_npu_dump.emulator.session import Session
-from keras_npu_dump.formats import graph as graph_lib
-from keras_npu_dump.formats import graph_reader
+from keras_npu_dump.emulator.ge.engine import Engine
+from keras_npu_dump.emulator.ge.ge_session import GeSession
+from keras_npu_dump.emulator.graphs import build_file, graph_folder
+from keras_npu_dump.formats.graph import ge_graph as graph_lib
+from keras_npu_dump.formats.graph import graph_reader
 from tests.emulator import nets
 
 
@@ -23,11 +23,11 @@ def clean(monkeypatch):
     (" 2", 2), ("02", 2)])
 def test_fact_2_dump_ge_graph_is_read_as_strtol_reads(monkeypatch, text, level):
     monkeypatch.setenv("DUMP_GE_GRAPH", text)
-    assert graph_files.dump_level() == level
+    assert graph_folder.dump_level() == level
 
 
 def test_fact_2_without_dump_ge_graph_nothing():
-    assert graph_files.dump_level() == 0
+    assert graph_folder.dump_level() == 0
 
 
 @pytest.mark.parametrize("text, wanted", [
@@ -36,7 +36,7 @@ def test_fact_2_without_dump_ge_graph_nothing():
 def test_fact_2_dump_graph_level_lets_build_through(monkeypatch, text, wanted):
     if text is not None:
         monkeypatch.setenv("DUMP_GRAPH_LEVEL", text)
-    assert graph_files.stage_wanted("Build") is wanted
+    assert graph_folder.stage_wanted("Build") is wanted
 
 
 @pytest.mark.parametrize("text, wanted", [
@@ -45,7 +45,7 @@ def test_fact_2_dump_graph_level_lets_build_through(monkeypatch, text, wanted):
 def test_fact_2_dump_graph_format_asks_for_ge_proto(monkeypatch, text, wanted):
     if text is not None:
         monkeypatch.setenv("DUMP_GRAPH_FORMAT", text)
-    assert graph_files.format_wanted("ge_proto") is wanted
+    assert graph_folder.format_wanted("ge_proto") is wanted
 
 
 @pytest.mark.parametrize("names, ending", [
@@ -57,7 +57,7 @@ def test_fact_2_precedence_of_folders(monkeypatch, tmp_path, names, ending):
     monkeypatch.chdir(tmp_path)
     for letter, name in zip("abc", names):
         monkeypatch.setenv(name, str(tmp_path / letter))
-    folder = graph_files.GraphFolder().prefix(5)
+    folder = graph_folder.GraphFolder().prefix(5)
     expected = str(tmp_path / ending.format(pid=os.getpid())) if ending else "."
     assert folder == expected and os.path.isdir(folder)
 
@@ -65,17 +65,17 @@ def test_fact_2_precedence_of_folders(monkeypatch, tmp_path, names, ending):
 def test_fact_2_an_empty_dump_graph_path_means_a_pid_folder_here(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DUMP_GRAPH_PATH", "")
-    assert graph_files.GraphFolder().prefix(0) == "pid_%d_deviceid_0" % os.getpid()
+    assert graph_folder.GraphFolder().prefix(0) == "pid_%d_deviceid_0" % os.getpid()
 
 
 def test_fact_2_a_folder_that_cannot_be_made_falls_back_to_the_current_one(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DUMP_GRAPH_PATH", str(tmp_path / "file"))
-    assert graph_files.GraphFolder().prefix(0) == "."
+    assert graph_folder.GraphFolder().prefix(0) == "."
 
 
 def test_fact_2_the_folder_is_decided_at_the_first_file(monkeypatch, tmp_path):
-    folder = graph_files.GraphFolder()
+    folder = graph_folder.GraphFolder()
     monkeypatch.setenv("DUMP_GRAPH_PATH", str(tmp_path / "first"))
     first = folder.prefix(0)
     monkeypatch.setenv("DUMP_GRAPH_PATH", str(tmp_path / "second"))
@@ -122,9 +122,9 @@ def written(monkeypatch, tmp_path, generation):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KERAS_NPU_DUMP_EMULATE_CANN", generation)
     engine = Engine()
-    engine.open(Session({}, 5))
-    if build_graph.wanted(engine.session):
-        build_graph.write(
+    engine.open(GeSession({}, 5))
+    if build_file.wanted(engine.session):
+        build_file.write(
             engine.folder, engine.session, engine.new_graph("f"),
             lambda values, attrs: [graph_lib.Graph("f", [], dict(attrs, values=values))])
     return [file for file in tmp_path.rglob("*") if file.is_file()]

@@ -1,8 +1,8 @@
 """Reference, semantics 4: loops on the device, and what they count."""
-from keras_npu_dump.emulator.engine import Engine
-from keras_npu_dump.emulator.loaded_graph import Graph
-from keras_npu_dump.emulator.loops import NPU, Loop
-from keras_npu_dump.emulator.session import Session
+from keras_npu_dump.emulator.ge.device_loops import NPU, Loop
+from keras_npu_dump.emulator.ge.engine import Engine
+from keras_npu_dump.emulator.ge.ge_session import GeSession
+from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from tests.emulator.conftest import operators, outputs
 
 
@@ -30,8 +30,8 @@ def test_fact_4_npu_loop_each_round_has_its_own_index(observe):
 
 def test_fact_4_a_loop_size_changed_in_between_leaves_gaps_or_repeats(tmp_path):
     engine = Engine()
-    engine.open(Session({"enable_dump": "1", "dump_path": str(tmp_path)}, 0))
-    graph = Graph("sunk", 0, 1)
+    engine.open(GeSession({"enable_dump": "1", "dump_path": str(tmp_path)}, 0))
+    graph = LoadedGraph("sunk", 0, 1)
     graph.loop, graph.plan = Loop(NPU, "while"), object()
     engine.loop_size = 2
     assert engine._indices(graph, 3) == {0: 6, 1: 7}

@@ -1,7 +1,7 @@
 """Reference, semantics 5: workers, and where the time folder's time comes from."""
 import time
 
-from keras_npu_dump.emulator.session import Session
+from keras_npu_dump.emulator.ge.ge_session import GeSession
 
 
 def test_fact_5_how_workers_must_be_described(observe):
@@ -16,7 +16,7 @@ def test_fact_5_for_one_worker_distribute_changes_nothing(observe):
 
 
 def test_fact_5_time_is_that_of_open_and_local(tmp_path):
-    session = Session({"enable_dump": "1", "dump_path": str(tmp_path)}, 4, started=1900000000.0)
+    session = GeSession({"enable_dump": "1", "dump_path": str(tmp_path)}, 4, started=1900000000.0)
     expected = time.strftime("%Y%m%d%H%M%S", time.localtime(1900000000))
     assert session.folder("a/b c", 6, 3) == str(tmp_path / expected / "4" / "a_b_c" / "6" / "3")
 

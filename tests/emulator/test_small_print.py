@@ -6,7 +6,9 @@ import stat
 import numpy as np
 import pytest
 
-from keras_npu_dump.formats import mapping, overflow, stats, tensor, tree
+from keras_npu_dump.formats import mapping, tree
+from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.tensor import dump_file, opdebug
 from tests.emulator.conftest import inputs, operators, outputs
 
 
@@ -41,7 +43,7 @@ def test_names_are_sanitised_and_the_header_has_the_true_name(observe):
     folder = only_step(seen, seen.result[0][0])
     file = next(file for file in tree.list_files(str(folder)) if file.name.startswith("AddV2."))
     assert file.dump.op_name == "x_y"
-    assert tensor.read_header(str(folder / file.name)).op_name == "x.y"
+    assert dump_file.read_header(str(folder / file.name)).op_name == "x.y"
 
 
 def test_a_name_over_255_bytes_becomes_digits_with_a_line_in_mapping_csv(observe):
@@ -51,7 +53,7 @@ def test_a_name_over_255_bytes_becomes_digits_with_a_line_in_mapping_csv(observe
     assert len(known) == 1
     digits, long_name = next(iter(known.items()))
     assert digits.isdigit() and len(long_name) > 255 and long_name.startswith("Mul.")
-    header = tensor.read_header(str(folder / digits))
+    header = dump_file.read_header(str(folder / digits))
     assert header.op_name.endswith("/long") and "b.c" in header.op_name
     for name in (digits, "mapping.csv"):
         assert stat.S_IMODE(os.stat(str(folder / name)).st_mode) == 0o600
@@ -101,7 +103,7 @@ def test_overflow_leaves_the_operator_s_dump_and_its_opdebug_file(observe):
     model_id = int(steps[1].parent.name)
     assert model_id > 1
     for file in files.values():
-        found = overflow.read_overflow(str(steps[1] / by_task[file.dump.task_id].name))[0]
+        found = opdebug.read_overflow(str(steps[1] / by_task[file.dump.task_id].name))[0]
         assert (found.task_id, found.stream_id) == (file.dump.task_id, file.dump.stream_id)
         assert found.valid and found.model_id == model_id
     product = operators_of(steps[1], files["product"])
@@ -110,7 +112,7 @@ def test_overflow_leaves_the_operator_s_dump_and_its_opdebug_file(observe):
 
 
 def operators_of(folder, file):
-    return tensor.read_file(str(folder / file.name))
+    return dump_file.read_file(str(folder / file.name))
 
 
 def test_statistics_are_one_csv_per_operator_with_an_average_between_its_ends(observe):
@@ -119,7 +121,7 @@ def test_statistics_are_one_csv_per_operator_with_an_average_between_its_ends(ob
     checked = 0
     for file in tree.list_files(str(folder)):
         assert file.kind == "stats"
-        for row in stats.read_stats(str(folder / file.name)):
+        for row in stats_file.read_stats(str(folder / file.name)):
             assert row["io"] == "Output"
             if row["data_type"] == "DT_FLOAT" and row["count"] > 0:
                 # Six digits are printed.
@@ -153,8 +155,8 @@ def test_the_dialects_of_statistics_differ_in_bfloat16(observe, generation, row)
     seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
     folder = only_step(seen, seen.result["dynamic"][0])
     file = next(file for file in tree.list_files(str(folder)) if file.dump.op_name == "shortened")
-    assert (folder / file.name).read_text().startswith(stats.HEADER + "\n" + row)
-    assert len(stats.read_stats(str(folder / file.name))) == 1
+    assert (folder / file.name).read_text().startswith(stats_file.HEADER + "\n" + row)
+    assert len(stats_file.read_stats(str(folder / file.name))) == 1
 
 
 def test_time_stamps_rise_within_a_process(dumped):
@@ -167,7 +169,7 @@ def test_time_stamps_rise_within_a_process(dumped):
 
 
 def test_a_wrong_generation_is_refused_with_what_there_is():
-    from keras_npu_dump.emulator import generation
+    from keras_npu_dump.emulator.ge import generation
     from keras_npu_dump.errors import ConfigError
     with pytest.raises(ConfigError, match=r"names=function\|suffix\|tf1"):
         generation.parse("new,names=x")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.cli import main
-from keras_npu_dump.formats.header import read_header
+from keras_npu_dump.formats.tensor.header import read_header
 from tests.analysis.synthetic import GRAPH, Job, op
 from tests.files import odd
 

@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from keras_npu_dump.analysis.flagfile import flagfile_text
-from keras_npu_dump.analysis.next_dump import NextDump
-from keras_npu_dump.analysis.triage import triage
+from keras_npu_dump.analysis.triage.next_dump.flagfile import flagfile_text
+from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
+from keras_npu_dump.analysis.triage.triage import triage
 from keras_npu_dump.cli import main
-from keras_npu_dump.collect.manifest import load_manifest
 from keras_npu_dump.export.msaccucmp import export_msaccucmp
 from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.records.manifest import load_manifest
 from tests.analysis.synthetic import Job, op, spread
 from tests.conftest import run_command
 

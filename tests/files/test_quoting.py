@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from absl import flags as absl_flags
 
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.files import quoting
 from keras_npu_dump.formats import mapping
 

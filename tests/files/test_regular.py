@@ -6,8 +6,11 @@ import threading
 import pytest
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.files import records, regular
-from keras_npu_dump.formats import graph_reader, header, mapping, search, stats, tensor
+from keras_npu_dump.files import read_limited, regular
+from keras_npu_dump.formats import mapping
+from keras_npu_dump.formats.graph import graph_reader
+from keras_npu_dump.formats.stats import stats_file
+from keras_npu_dump.formats.tensor import dump_file, header
 from tests.files import odd
 
 pytestmark = pytest.mark.timeout(20)
@@ -25,11 +28,11 @@ def test_what_is_no_file_is_named_and_not_opened(tmp_path, kind):
     odd.make(kind, path)
     before = sorted(os.listdir("/proc/self/fd"))
     for read in (opened, regular.check_regular, graph_reader.read_head, header.read_header,
-                 lambda one: search.find_word(one, b"x"), stats.read_stats, tensor.read_file,
+                 stats_file.read_stats, dump_file.read_file,
                  lambda one: list(graph_reader.read_graphs(one)),
-                 lambda one: records.read_record(one, 100),
-                 lambda one: records.read_json(one, 100),
-                 lambda one: list(records.read_lines(one, 100, 10))):
+                 lambda one: read_limited.read_record(one, 100),
+                 lambda one: read_limited.read_json(one, 100),
+                 lambda one: list(read_limited.read_lines(one, 100, 10))):
         with pytest.raises(regular.NotRegularError) as caught:
             read(path)
         assert caught.value.path == path
@@ -46,7 +49,7 @@ def test_a_block_device(tmp_path):
         odd.block_device(path)
     except PermissionError:
         pytest.skip("this user may make no devices")
-    for read in (opened, lambda one: records.read_record(one, 100)):
+    for read in (opened, lambda one: read_limited.read_record(one, 100)):
         with pytest.raises(regular.NotRegularError, match="a block device"):
             read(path)
     with pytest.raises(FileExistsError):
@@ -90,7 +93,7 @@ def test_whoever_waits_at_a_fifo_goes_on_waiting(tmp_path):
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     with pytest.raises(regular.NotRegularError):
-        records.read_record(path, 100)
+        read_limited.read_record(path, 100)
     thread.join(0.2)
     assert through == []
     os.close(os.open(path, os.O_RDONLY))
@@ -104,8 +107,8 @@ def test_files_and_links_to_files_are_read(tmp_path):
     assert regular.kind_of(str(tmp_path / "link")) is None
     for name in ("a", "link"):
         assert opened(str(tmp_path / name)) == 7
-        assert records.read_record(str(tmp_path / name), 7) == b"one\ntwo"
-        assert list(records.read_lines(str(tmp_path / name), 7, 3)) == [b"one", b"\n", b"two"]
+        assert read_limited.read_record(str(tmp_path / name), 7) == b"one\ntwo"
+        assert list(read_limited.read_lines(str(tmp_path / name), 7, 3)) == [b"one", b"\n", b"two"]
     with pytest.raises(FileNotFoundError):
         opened(str(tmp_path / "b"))
     fd = os.open(str(tmp_path), os.O_RDONLY)
@@ -127,8 +130,9 @@ def test_created_files_are_private_and_begin_anew_or_go_on(tmp_path):
 
 
 @pytest.mark.parametrize("read", [
-    lambda path: records.read_record(path, 1 << 20), lambda path: records.read_json(path, 1 << 20),
-    lambda path: list(records.read_lines(path, 1 << 20, 100)), stats.read_stats,
+    lambda path: read_limited.read_record(path, 1 << 20),
+    lambda path: read_limited.read_json(path, 1 << 20),
+    lambda path: list(read_limited.read_lines(path, 1 << 20, 100)), stats_file.read_stats,
     header.read_header, graph_reader.read_head, lambda path: list(graph_reader.iter_ops(path)),
     lambda path: mapping.read_mapping(os.path.dirname(path))])
 def test_a_terabyte_is_told_at_once(tmp_path, read):
@@ -149,13 +153,13 @@ def test_a_graph_that_goes_on_for_a_terabyte(tmp_path):
 
 
 def test_files_without_a_size_are_read_up_to_the_limit():
-    assert records.read_record("/proc/self/status", 1 << 20).startswith(b"Name:")
+    assert read_limited.read_record("/proc/self/status", 1 << 20).startswith(b"Name:")
     with pytest.raises(FormatError):
-        records.read_record("/proc/self/status", 10)
+        read_limited.read_record("/proc/self/status", 10)
     # Reading this one would wait for the next message of the kernel.
     if os.path.exists("/proc/kmsg"):
         with pytest.raises((OSError, FormatError)):
-            records.read_record("/proc/kmsg", 1 << 26)
+            read_limited.read_record("/proc/kmsg", 1 << 26)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 100000])
@@ -164,4 +168,4 @@ def test_what_is_no_json_is_told(tmp_path, text):
     with open(path, "wb") as stream:
         stream.write(text)
     with pytest.raises(FormatError):
-        records.read_json(path, 1 << 20)
+        read_limited.read_json(path, 1 << 20)

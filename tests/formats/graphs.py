@@ -1,7 +1,10 @@
 """Graphs for tests: a strategy that makes any, and the example of the docs."""
+import json
+
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats.graph import (
+from keras_npu_dump.formats.graph import atc_json
+from keras_npu_dump.formats.graph.ge_graph import (
     AttrList,
     DataType,
     Desc,
@@ -171,3 +174,8 @@ graph {
   }
 }
 '''
+
+
+def json_of(path):
+    """The whole document of `atc_json.iter_json` as a dict."""
+    return json.loads("".join(atc_json.iter_json(path)))

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("google.protobuf")
 
 from google.protobuf import (
-    descriptor_pb2,  # noqa: E402
-    descriptor_pool,  # noqa: E402
-    message_factory,  # noqa: E402
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
 )
 
 _SCALARS = {"double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5,

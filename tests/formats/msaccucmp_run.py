@@ -42,7 +42,7 @@ class ParserDouble:
         if ParserDouble.message is None:
             ParserDouble.message = _messages().DUMP["DumpData"]
 
-    def ParseDumpProtoToJson(self, data, size, path):  # noqa: N802
+    def ParseDumpProtoToJson(self, data, size, path):
         from google.protobuf import json_format
         length = int.from_bytes(ctypes.string_at(data, 8), "little")
         raw = ctypes.string_at(data, 8 + length)

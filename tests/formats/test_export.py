@@ -8,10 +8,13 @@ import pytest
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.export.bin import export_bin
 from keras_npu_dump.export.graph_json import export_graph_json
-from keras_npu_dump.export.npy import export_npy, head
-from keras_npu_dump.export.tensors import origin_formats_of
-from keras_npu_dump.formats import graph_reader, mapping, overflow, stats, tensor
-from keras_npu_dump.formats.graph import Desc, Graph, GraphOp
+from keras_npu_dump.export.npy import export_npy
+from keras_npu_dump.export.tensor_files import origin_formats_of
+from keras_npu_dump.formats import mapping, npy_bytes
+from keras_npu_dump.formats.graph import graph_reader
+from keras_npu_dump.formats.graph.ge_graph import Desc, Graph, GraphOp
+from keras_npu_dump.formats.stats import stats_writer
+from keras_npu_dump.formats.tensor import dump_file, opdebug
 from tests.formats.test_layouts import blocked_nhwc, numbered
 
 STEP = os.path.join("20310102030405", "0", "train", "6", "0")
@@ -24,15 +27,15 @@ def run(tmp_path):
     folder = tmp_path / "dump" / STEP
     folder.mkdir(parents=True)
     plain = numbered((2, 4, 4, 20)).astype(np.float16)
-    tensor.write_file(folder / CONV, "net/conv", [
-        tensor.Value(blocked_nhwc(plain, 16), format=3,
+    dump_file.write_file(folder / CONV, "net/conv", [
+        dump_file.TensorValue(blocked_nhwc(plain, 16), format=3,
                      original_shape=plain.shape)],
         [np.arange(6, dtype=np.float32).reshape(2, 3)], buffers=[b"l1"],
         spaces=[b"log"])
-    tensor.write_file(folder / "Cast.c.2.2.1617161424189417", "c", [],
-                      [tensor.Value(b"\x80\x3f", 27, shape=()),
-                       tensor.Value(b"text", 13, shape=(1,))])
-    stats.write_stats(folder / (CONV + ".csv"), [plain])
+    dump_file.write_file(folder / "Cast.c.2.2.1617161424189417", "c", [],
+                      [dump_file.TensorValue(b"\x80\x3f", 27, shape=()),
+                       dump_file.TensorValue(b"text", 13, shape=(1,))])
+    stats_writer.write_stats(folder / (CONV + ".csv"), [plain])
     (folder / "notes.txt").write_text("x")
     return tmp_path / "dump"
 
@@ -145,7 +148,7 @@ def test_a_bad_file_is_a_problem_and_the_rest_is_written(run, tmp_path):
 def test_the_graph_decides_between_layouts_that_both_fit(tmp_path):
     plain = numbered((1, 16, 16, 16)).astype(np.float32)
     name = "Conv2D.c.1.2.1617161424189416"
-    tensor.write_file(tmp_path / name, "net/c", [], [tensor.Value(
+    dump_file.write_file(tmp_path / name, "net/c", [], [dump_file.TensorValue(
         blocked_nhwc(plain, 16), format=3, original_shape=plain.shape)])
     origins = origin_formats_of([Graph("g", [GraphOp(
         "net/c", "Conv2D", output_descs=[Desc(origin_format="NCHW")])])])
@@ -161,7 +164,7 @@ def test_the_graph_decides_between_layouts_that_both_fit(tmp_path):
 def test_a_layout_that_cannot_be_undone_is_kept_and_told(tmp_path):
     name = "Conv2D.c.1.2.1617161424189416"
     values = numbered((1, 1, 2, 2, 16))
-    tensor.write_file(tmp_path / name, "c", [], [tensor.Value(values,
+    dump_file.write_file(tmp_path / name, "c", [], [dump_file.TensorValue(values,
                                                               format=3)])
     result = export_npy(tmp_path / name, tmp_path / "o")
     (source, label, why), = result.kept_layout
@@ -172,8 +175,8 @@ def test_a_layout_that_cannot_be_undone_is_kept_and_told(tmp_path):
 
 def test_overflow_records_become_json(tmp_path):
     name = "Opdebug.Node_OpDebug.5.3.1673383728094391"
-    tensor.write_file(tmp_path / name, "Node_OpDebug", [], [
-        overflow.pack_record("AIC", {"task_id": 5, "pc_start": 16})])
+    dump_file.write_file(tmp_path / name, "Node_OpDebug", [], [
+        opdebug.pack_record("AIC", {"task_id": 5, "pc_start": 16})])
     export_npy(tmp_path / name, tmp_path / "o")
     record = json.loads((tmp_path / "o" / (name + ".output.0.json"))
                         .read_text())
@@ -190,7 +193,7 @@ def test_long_names_are_mapped_like_the_vendors(tmp_path):
     path = mapping.create_dump_file(folder, long)
     for target in (path, folder / ("Add." + "b" * 225
                                    + ".1.2.1617161424189416")):
-        tensor.write_file(target, "a", [], [np.zeros(2)])
+        dump_file.write_file(target, "a", [], [np.zeros(2)])
     assert export_npy(folder, tmp_path / "o").written == 2
     rows = mapping.read_mapping(tmp_path / "o")
     digits = os.path.basename(path)
@@ -209,20 +212,20 @@ def test_long_names_are_mapped_like_the_vendors(tmp_path):
                                            (7, "<i4")])
 def test_large_tensors_are_copied_in_blocks(tmp_path, monkeypatch, number,
                                             dtype):
-    from keras_npu_dump.export import writer
-    monkeypatch.setattr(writer, "_LARGE", 1000)
-    monkeypatch.setattr(writer, "_BLOCK", 64)
+    from keras_npu_dump.export import folder_writer
+    monkeypatch.setattr(folder_writer, "_LARGE", 1000)
+    monkeypatch.setattr(folder_writer, "_BLOCK", 64)
     raw = np.arange(600, dtype=np.uint16).tobytes() * 2
     name = "Add.a.1.2.1617161424189416"
     count = len(raw) // (2 if number == 27 else 4)
-    tensor.write_file(tmp_path / name, "a", [
-        tensor.Value(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
+    dump_file.write_file(tmp_path / name, "a", [
+        dump_file.TensorValue(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
                      original_shape=(1, 2, 2, 3))],
-        [tensor.Value(raw + b"tail", number, shape=(count // 2, 2))])
+        [dump_file.TensorValue(raw + b"tail", number, shape=(count // 2, 2))])
     result = export_npy(tmp_path / name, tmp_path / "o")
     values = np.load(tmp_path / "o" / (name + ".output.0.npy"))
-    header = tensor.read_header(tmp_path / name)
-    expected = tensor.read_array(tmp_path / name, header.outputs[0])
+    header = dump_file.read_header(tmp_path / name)
+    expected = dump_file.read_array(tmp_path / name, header.outputs[0])
     assert values.dtype == dtype and values.shape == (count // 2, 2)
     np.testing.assert_array_equal(values, expected)
     assert np.load(tmp_path / "o" / (name + ".input.0.npy")).shape \
@@ -235,7 +238,7 @@ def test_large_tensors_are_copied_in_blocks(tmp_path, monkeypatch, number,
 @pytest.mark.parametrize("dtype", ["<f4", "|b1", "<c16", "|u1"])
 def test_heads_are_those_of_numpy(tmp_path, shape, dtype):
     values = np.ones(shape, dtype)
-    data = head(values.dtype, shape)
+    data = npy_bytes.head(values.dtype, shape)
     assert len(data) % 64 == 0
     (tmp_path / "a.npy").write_bytes(data + values.tobytes())
     back = np.load(tmp_path / "a.npy")
@@ -271,3 +274,20 @@ def test_graphs_become_json_beside_each_other(shared_fixtures, tmp_path):
     everything = export_graph_json(tmp_path / "graphs", tmp_path / "all",
                                    only_build=False)
     assert everything.written == 2
+
+
+@pytest.mark.parametrize("form", [export_npy, export_bin])
+@pytest.mark.parametrize("shape", [
+    (1,) * 70, (2 ** 40, 2 ** 40), (0, 2 ** 40, 2 ** 40), (2 ** 62,)])
+def test_shapes_that_no_array_has_are_told_and_the_rest_is_written(run, tmp_path, form, shape):
+    expected = form(run, tmp_path / "before")
+    blocks = np.zeros((1, 1, 16, 16), np.float32)
+    dump_file.write_file(run / STEP / "Add.absurd.1.2.1617161424189419", "a", [
+        dump_file.TensorValue(blocks, format=29, original_shape=shape)])
+    dump_file.write_file(run / STEP / "Add.odd.1.2.1617161424189420", "a", [
+        dump_file.TensorValue(b"\0" * 64, 1, shape=shape)])
+    result = form(run, tmp_path / "out")
+    told = [one[0] for one in result.problems] + [one[0] for one in result.kept_layout]
+    assert [path for path in told if path.endswith("Add.absurd.1.2.1617161424189419")]
+    assert tree_of(tmp_path / "before") <= tree_of(tmp_path / "out")
+    assert result.written + len(result.problems) == expected.written + 2

@@ -8,8 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_json, graph_pieces, graph_reader, graph_writer, text
-from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp, connect, split_edge
+from keras_npu_dump.formats.graph import (
+    graph_reader,
+    graph_writer,
+    long_lines,
+    protobuf_text,
+)
+from keras_npu_dump.formats.graph.edges import connect, split_edge
+from keras_npu_dump.formats.graph.ge_graph import (
+    AttrList,
+    Desc,
+    Graph,
+    GraphOp,
+)
 from tests.formats import graphs
 
 FAST = settings(max_examples=80, deadline=None,
@@ -97,8 +108,8 @@ def test_escapes_are_protobufs_and_go_back(data):
     from google.protobuf import text_format
 
     from tests.formats import messages
-    quoted = text.escape(data)
-    assert text.unescape(quoted) == data
+    quoted = protobuf_text.escape(data)
+    assert protobuf_text.unescape(quoted) == data
     attr = messages.GE["AttrDef"](bt=data)
     assert text_format.MessageToString(attr) \
         == 'bt: "%s"\n' % quoted.decode("ascii")
@@ -112,7 +123,7 @@ def test_floats_read_back_as_the_same_float(value):
     from google.protobuf import text_format
 
     from tests.formats import messages
-    back = text_format.Parse("f: " + text.float_text(value),
+    back = text_format.Parse("f: " + protobuf_text.float_text(value),
                              messages.GE["AttrDef"]()).f
     assert back == value or back != back and value != value
 
@@ -182,7 +193,7 @@ def test_real_files_say_what_google_protobuf_says(shared_fixtures, name):
 def same_attribute(value, proto):
     kind = proto.WhichOneof("value")
     if kind == "s":
-        assert value == text.to_str(proto.s)
+        assert value == protobuf_text.to_str(proto.s)
     elif kind in ("i", "b", "bt", "dt"):
         assert value == getattr(proto, kind)
     elif kind == "f":
@@ -190,7 +201,7 @@ def same_attribute(value, proto):
     elif kind == "list":
         items = [item for field in ("s", "i", "f", "b", "bt", "dt")
                  for item in getattr(proto.list, field)]
-        items = [text.to_str(item) if proto.list.s else item
+        items = [protobuf_text.to_str(item) if proto.list.s else item
                  for item in items]
         if not (proto.list.td or proto.list.t or proto.list.na):
             assert list(value) == items
@@ -326,7 +337,7 @@ def test_weights_in_the_text_are_passed_over_in_bounded_memory(path):
 
 
 def test_long_texts_below_the_limit_are_kept(path):
-    size = graph_pieces.MAX_LINE - 100
+    size = long_lines.MAX_LINE - 100
     op = GraphOp("w", "Const", attrs={"kernel": b"x" * size})
     graph_writer.write_graphs(path, [Graph("g", [op] * 3 + [GraphOp("z")])])
     graph, = graph_reader.read_graphs(path)
@@ -353,18 +364,19 @@ def test_exactly_the_long_lines_are_left_out(path, lines, ended, chunk):
     data = b"\n".join(texts) + (b"\n" if ended else b"")
     write(path, data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph_pieces, "MAX_LINE", 50)
-        patch.setattr(graph_pieces, "_CHUNK", chunk)
+        patch.setattr(long_lines, "MAX_LINE", 50)
+        patch.setattr(long_lines, "_CHUNK", chunk)
         with open(path, "rb") as file:
-            pieces = graph_pieces.Pieces(file.fileno(), os.path.getsize(path))
+            pieces = long_lines.Pieces(file.fileno(), os.path.getsize(path))
             while pieces.more(0):
                 pass
     expected = []
     for line in data.split(b"\n"):
         if len(line) > 50:
             colon = line.find(b":", 0, 200)
-            line = line[:max(colon, 0)] + b": ELIDED_TEXT"
-        expected.append(line)
+            expected.append(line[:max(colon, 0)] + b": ELIDED_TEXT")
+        else:
+            expected.append(line)
     assert pieces.data == b"\n".join(expected)
 
 
@@ -373,7 +385,7 @@ def test_exactly_the_long_lines_are_left_out(path, lines, ended, chunk):
 def test_the_size_of_pieces_changes_nothing(path, written, chunk):
     graph_writer.write_graphs(path, written)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph_pieces, "_CHUNK", chunk)
+        patch.setattr(long_lines, "_CHUNK", chunk)
         assert list(graph_reader.read_graphs(path)) == written
 
 
@@ -408,7 +420,7 @@ def test_files_laid_out_by_hand_are_read_all_the_same(path):
     assert op.output_descs == [Desc("DT_FLOAT", (3,), "ND")]
     assert op.fields["dst_index"] == [5, 6]
     assert list(graph_reader.iter_ops(path)) == [("x", op)]
-    assert graph_json.read_json(path) == {"graph": [
+    assert graphs.json_of(path) == {"graph": [
         {"name": "x", "op": [{"name": "a", "type": "Add", "input": ["b:0"],
                               "output_desc": [{"dtype": "DT_FLOAT", "layout":
                                                "ND", "shape": {"dim": [3]}}],

@@ -1,14 +1,13 @@
-"""The other forms of a graph: ONNX text, JSON; and looking for a word."""
+"""The other forms of a graph: ONNX text, JSON."""
 import json
-import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import graph_json, graph_reader, graph_writer, search
-from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp, TensorAttr
+from keras_npu_dump.formats.graph import atc_json, graph_reader, graph_writer
+from keras_npu_dump.formats.graph.ge_graph import AttrList, Desc, Graph, GraphOp, TensorAttr
 from tests.formats import graphs
 from tests.formats.test_graph import REAL
 
@@ -158,7 +157,7 @@ def test_an_onnx_twin_says_what_it_lacks(path):
 def test_an_onnx_twin_has_no_json(path):
     write(path, ONNX % ORIGINS)
     with pytest.raises(FormatError, match="ge_proto file has"):
-        graph_json.read_json(path)
+        graphs.json_of(path)
 
 
 def test_the_name_of_a_large_onnx_file_is_found_at_its_end(path):
@@ -183,8 +182,8 @@ def test_json_of_real_files_has_everything_but_what_atc_drops(
 
     from tests.formats import messages
     real = shared_fixtures / "graphs" / name
-    got = graph_json.read_json(real)
-    assert got == json.loads("".join(graph_json.iter_json(real)))
+    got = graphs.json_of(real)
+    assert got == json.loads("".join(atc_json.iter_json(real)))
     model = text_format.Parse(real.read_text("latin-1"),
                               messages.GE["ModelDef"](),
                               allow_unknown_field=True)
@@ -219,7 +218,7 @@ def test_json_of_real_files_has_everything_but_what_atc_drops(
             for inner in value:
                 for found in keys(inner):
                     yield found
-    assert not graph_json.DROPPED & set(keys(got))
+    assert not atc_json.DROPPED & set(keys(got))
 
 
 def test_json_values_are_those_of_atc(path):
@@ -230,7 +229,7 @@ def test_json_values_are_those_of_atc(path):
         fields={"workspace": [1], "is_input_const": [False, True]})
     graph_writer.write_graphs(path, [Graph("g", [op]), Graph("h")],
                               {"version": "1"})
-    assert graph_json.read_json(path) == {
+    assert graphs.json_of(path) == {
         "graph": [{"name": "g", "op": [{
             "name": "n", "type": "Op", "attr": [
                 {"key": "big", "value": {"i": 1 << 60}},
@@ -247,7 +246,7 @@ def test_json_values_are_those_of_atc(path):
 def test_fields_that_are_not_known_stay_in_the_json(path):
     write(path, b'graph {\n  op {\n    new: 1\n    new {\n      a: 2\n    }\n'
           b'    other {\n      b: "x"\n    }\n  }\n  more: 3\n  more: 4\n}\n')
-    assert graph_json.read_json(path) == {"graph": [{
+    assert graphs.json_of(path) == {"graph": [{
         "op": [{"new": [1, {"a": 2}], "other": {"b": "x"}}], "more": 4}]}
 
 
@@ -261,49 +260,9 @@ def test_origins_of_another_kind_are_no_origins(path):
 @given(st.lists(graphs.GRAPHS, min_size=1, max_size=3))
 def test_any_graph_becomes_json(path, written):
     graph_writer.write_graphs(path, written)
-    got = graph_json.read_json(path)
+    got = graphs.json_of(path)
     assert [graph.get("name", "") for graph in got["graph"]] \
         == [graph.name for graph in written]
     assert [[op.get("name", "") for op in graph.get("op", [])]
             for graph in got["graph"]] \
         == [[op.name for op in graph.ops] for graph in written]
-
-
-@settings(FAST, max_examples=150)
-@given(st.binary(min_size=1, max_size=5),
-       st.binary(max_size=300), st.integers(1, 4))
-def test_a_word_is_found_where_python_finds_it(path, word, around, times):
-    data = (around + word) * times
-    write(path, data)
-    found = data.find(word)
-    assert search.find_word(path, word) == (None if found < 0 else found)
-    write(path, around)
-    found = around.find(word)
-    assert search.find_word(path, word) == (None if found < 0 else found)
-
-
-@pytest.mark.parametrize("word", [b"Iterator", b"I", b"ab" * 300])
-@pytest.mark.parametrize("offset", [-9, -1, 0, 1, 9])
-def test_a_word_across_two_pieces_is_found(path, word, offset):
-    at = (1 << 18) + offset - len(word) // 2
-    write(path, b"." * at + word + b"." * 100)
-    assert search.find_word(path, word) == at
-    assert search.find_word(path, word + b"?") is None
-    assert search.find_word(path, b"") == 0
-
-
-def test_a_word_is_found_in_real_files_as_grep_does(shared_fixtures):
-    for name in REAL:
-        real = shared_fixtures / "graphs" / name
-        data = real.read_bytes()
-        for word in (b"Iterator", b"NetOutput", b"VT_LIST", b"no such word"):
-            found = data.find(word)
-            assert search.find_word(real, word) \
-                == (None if found < 0 else found)
-
-
-def test_an_empty_file_holds_no_word(path):
-    write(path, b"")
-    assert search.find_word(path, b"x") is None
-    os.truncate(path, 1 << 20)
-    assert search.find_word(path, b"x") is None

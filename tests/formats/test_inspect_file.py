@@ -5,9 +5,12 @@ import os
 import numpy as np
 import pytest
 
+from keras_npu_dump.analysis.inspect.file import inspect_file, inspect_folder
 from keras_npu_dump.errors import FormatError, InputError
-from keras_npu_dump.formats import graph_writer, mapping, overflow, stats, tensor
-from keras_npu_dump.report.inspect_file import inspect_file, inspect_folder
+from keras_npu_dump.formats import mapping
+from keras_npu_dump.formats.graph import graph_writer
+from keras_npu_dump.formats.stats import stats_writer
+from keras_npu_dump.formats.tensor import dump_file, opdebug
 from keras_npu_dump.report.inspect_text import as_text
 from tests.formats import graphs
 from tests.formats.test_graph_twins import ONNX
@@ -23,13 +26,13 @@ def told(path):
 def test_a_dump_file(tmp_path):
     path = tmp_path / "MatMulV2.net_MatMul.7.3.1900000000123456"
     values = np.array([[1, np.nan], [np.inf, -2]], np.float32)
-    tensor.write_file(
-        path, "net/MatMul", [values, tensor.Value(None, 1, shape=(9,),
+    dump_file.write_file(
+        path, "net/MatMul", [values, dump_file.TensorValue(None, 1, shape=(9,),
                                                   size=36)],
-        [tensor.Value(values, original_shape=(2, 2),
-                      original_op=tensor.OriginalOp("net/MatMul", None, 1, 1),
+        [dump_file.TensorValue(values, original_shape=(2, 2),
+                      original_op=dump_file.OriginalOp("net/MatMul", None, 1, 1),
                       sub_format=3),
-         tensor.Value(b"abc", 13), np.zeros(3, np.complex64),
+         dump_file.TensorValue(b"abc", 13), np.zeros(3, np.complex64),
          np.arange(5)], 1900000000123456)
     description, text = told(path)
     assert description["kind"] == "dump"
@@ -58,22 +61,22 @@ def test_a_dump_file(tmp_path):
 
 def test_a_file_with_bytes_behind_and_attributes(tmp_path):
     path = tmp_path / "Add.a.1.2.1900000000123456"
-    tensor.write_file(path, "a", [np.zeros(2)], attrs={"k": "v"},
+    dump_file.write_file(path, "a", [np.zeros(2)], attrs={"k": "v"},
                       legacy=False)
     with open(path, "ab") as file:
         file.write(b"behind")
     description, text = told(path)
     assert description["trailing_bytes"] == 6 and "6 bytes" in text
     assert description["attrs"] == {"k": "v"}
-    tensor.write_file(path, "a", [np.zeros(2)], legacy=True, version="1.0")
+    dump_file.write_file(path, "a", [np.zeros(2)], legacy=True, version="1.0")
     description, text = told(path)
     assert description["legacy"] and "old" in text
 
 
 def test_a_statistics_file(tmp_path):
     path = tmp_path / "Add.a.1.2.1900000000123456.csv"
-    stats.write_stats(path, [np.array([np.nan, 1])],
-                      [tensor.Value(b"\0\0", 27), np.float32(2)])
+    stats_writer.write_stats(path, [np.array([np.nan, 1])],
+                      [dump_file.TensorValue(b"\0\0", 27), np.float32(2)])
     description, text = told(path)
     assert [row["io"] for row in description["rows"]] == ["Input", "Output",
                                                           "Output"]
@@ -85,8 +88,8 @@ def test_a_statistics_file(tmp_path):
 
 def test_an_overflow_file(tmp_path):
     path = tmp_path / "Opdebug.Node_OpDebug.5.3.1673383728094391"
-    tensor.write_file(path, "Node_OpDebug", [], [
-        overflow.pack_record("AIC", {"task_id": 5}, (1, 0, 0, 2), 1)])
+    dump_file.write_file(path, "Node_OpDebug", [], [
+        opdebug.pack_record("AIC", {"task_id": 5}, (1, 0, 0, 2), 1)])
     description, text = told(path)
     record, = description["records"]
     assert (record["source"], record["task_id"], record["status"]) \
@@ -115,7 +118,7 @@ def test_graph_files(tmp_path, shared_fixtures):
 def test_a_mapping_and_the_files_behind_it(tmp_path):
     name = "ReduceSum." + "a" * 260 + ".88.4.1900000000777777"
     path = mapping.create_dump_file(tmp_path, name)
-    tensor.write_file(path, "a/b", [np.zeros(3)])
+    dump_file.write_file(path, "a/b", [np.zeros(3)])
     with open(tmp_path / "mapping.csv", "a") as file:
         file.write("77,Add.gone.1.2.1900000000777777\n")
     description, text = told(tmp_path / "mapping.csv")
@@ -130,9 +133,9 @@ def test_a_mapping_and_the_files_behind_it(tmp_path):
 
 def test_content_decides_where_the_name_says_nothing(tmp_path):
     path = tmp_path / "renamed"
-    tensor.write_file(path, "a", [np.zeros(3)])
+    dump_file.write_file(path, "a", [np.zeros(3)])
     assert told(path)[0]["kind"] == "dump"
-    stats.write_stats(path, [np.zeros(3)])
+    stats_writer.write_stats(path, [np.zeros(3)])
     assert told(path)[0]["kind"] == "stats"
 
 
@@ -151,9 +154,9 @@ def test_a_folder_of_tensors_and_statistics(tmp_path):
     step = tmp_path / "20310102030405" / "0" / "m" / "1" / "0"
     step.mkdir(parents=True)
     name = "Add.a.1.2.1900000000123456"
-    tensor.write_file(step / name, "a", [np.array([1, np.nan])],
+    dump_file.write_file(step / name, "a", [np.array([1, np.nan])],
                       [np.zeros(2, np.complex64)])
-    stats.write_stats(step / (name + ".csv"), [np.arange(3)])
+    stats_writer.write_stats(step / (name + ".csv"), [np.arange(3)])
     (step / "Cut.a.1.2.1900000000123456").write_bytes(b"123")
     description = inspect_folder(tmp_path)
     json.dumps(description, allow_nan=False)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats import layouts
 from keras_npu_dump.formats.dtypes import format_number
-from keras_npu_dump.formats.message import OriginalOp, TensorEntry
+from keras_npu_dump.formats.tensor import layouts
+from keras_npu_dump.formats.tensor.message import OriginalOp, TensorEntry
 
 SIDE = st.integers(1, 5)
 CHANNELS = st.integers(1, 40)
@@ -207,3 +207,16 @@ def test_what_cannot_be_converted_stays_and_says_why():
         assert why in got.reason
     plain = layouts.to_original(blocks, entry("ND", blocks.shape, None))
     assert plain.reason is None and plain.layout == "ND"
+
+
+@pytest.mark.parametrize("layout, shape, original", [
+    ("FRACTAL_NZ", (1, 1, 16, 16), (1,) * 70),
+    ("FRACTAL_Z", (0, 1, 16, 16), (0, 2 ** 40, 2 ** 40, 1)),
+    ("NC1HWC0", (0, 1, 1, 1, 16), (0, 2 ** 62, 1, 1)),
+    ("NDC1HWC0", (1, 1, 1, 1, 1, 16), (1,) * 70)])
+def test_an_original_shape_that_no_array_can_have_stays_and_says_why(layout, shape, original):
+    values = np.zeros(shape, np.float16)
+    got = layouts.to_original(values, entry(layout, shape, original))
+    assert got.layout == layout and got.reason and got.values is values
+    with pytest.raises(layouts.LayoutError):
+        layouts.convert(values, layout, "NHWC" if "C1" in layout else "ND", original)

@@ -125,6 +125,13 @@ def test_a_link_to_a_folder_above_does_not_loop(tmp_path):
     assert len(list(tree.walk_steps(tmp_path))) == 1
 
 
+def test_a_folder_of_twenty_digits_is_no_data_index(tmp_path):
+    """GE's counters are int64, and so are the columns that they go into."""
+    for name in ("9" * 20, str(2 ** 63), str(2 ** 63 - 1)):
+        put(tmp_path, "20310102030405", "0", "m", "6", name, DUMP)
+    assert [step.data_index for step in tree.walk_steps(tmp_path)] == [2 ** 63 - 1, None, None]
+
+
 def test_a_missing_root_is_an_error_of_the_system(tmp_path):
     with pytest.raises(FileNotFoundError):
         list(tree.walk_steps(tmp_path / "no"))

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.export.npy import export_npy
-from keras_npu_dump.formats import decode, dtypes, layouts, names, overflow, tensor
+from keras_npu_dump.formats import dtypes, names
 from keras_npu_dump.formats.dtypes import format_number
+from keras_npu_dump.formats.tensor import decode, dump_file, layouts, opdebug
 from tests.formats import msaccucmp
 from tests.formats.test_layouts import blocked_nhwc, fractal_z, numbered, nz, permuted
 
@@ -63,11 +64,11 @@ def test_every_type_is_read_by_it_and_written_alike(vendor, tmp_path):
         if number == 11:
             raw = bytes(rng.randint(0, 2, 512, np.uint8))
         count = 512 * 8 // dtypes.dtype_bits(number)
-        tensor.write_file(
+        dump_file.write_file(
             source / name_of("Type", number), "net/type", [],
-            [tensor.Value(raw, number, shape=(count // 2, 2)),
-             tensor.Value(raw[:16] * 2, number, shape=()),
-             tensor.Value(b"", number, shape=(0, 3))])
+            [dump_file.TensorValue(raw, number, shape=(count // 2, 2)),
+             dump_file.TensorValue(raw[:16] * 2, number, shape=()),
+             dump_file.TensorValue(b"", number, shape=(0, 3))])
     statuses, output = vendor([["convert", "-d", source, "-out", theirs]])
     assert statuses == [0], output
     export_npy(source, ours)
@@ -106,8 +107,8 @@ def test_what_it_does_not_support_we_give_as_bytes(vendor, tmp_path):
     source.mkdir()
     theirs.mkdir()
     for number in UNSUPPORTED:
-        tensor.write_file(source / name_of("Raw", number), "net/raw", [],
-                          [tensor.Value(b"12345678", number, shape=(4,))])
+        dump_file.write_file(source / name_of("Raw", number), "net/raw", [],
+                          [dump_file.TensorValue(b"12345678", number, shape=(4,))])
     statuses, _ = vendor([["convert", "-d", source, "-out", theirs]])
     assert statuses != [0]
     assert not [name for name in os.listdir(theirs) if name.endswith(".npy")]
@@ -165,7 +166,7 @@ def test_every_layout_conversion_gives_the_same(vendor, tmp_path):
         dumped = folder / name_of("Layout", number)
         # with an original shape it cuts the blocks of FRACTAL_Z to it, too
         original = expected.shape if target != "FRACTAL_Z" else None
-        tensor.write_file(dumped, "net/layout", [], [tensor.Value(
+        dump_file.write_file(dumped, "net/layout", [], [dump_file.TensorValue(
             np.ascontiguousarray(values), format=format_number(source),
             original_shape=original)])
         out = tmp_path / ("out%d" % number)
@@ -200,7 +201,7 @@ def test_grouped_filters_agree_where_the_vendor_keeps_all_values(vendor,
         out = tmp_path / ("out%d" % number)
         out.mkdir()
         path = tmp_path / name_of("Group", number)
-        tensor.write_file(path, "net/g", [], [tensor.Value(
+        dump_file.write_file(path, "net/g", [], [dump_file.TensorValue(
             filters, format=16, sub_format=groups)])
         commands.append(["convert", "-d", path, "-out", out, "-f",
                          "FRACTAL_Z", "-o", "0"])
@@ -225,19 +226,19 @@ def test_names_buffers_and_overflow_records_are_alike(vendor, tmp_path):
     source.mkdir()
     theirs.mkdir()
     values = np.arange(6, dtype=np.float32)
-    tensor.write_file(source / name_of("Add", 1), "net/add", [values],
+    dump_file.write_file(source / name_of("Add", 1), "net/add", [values],
                       [values * 2], buffers=[b"buffer"], spaces=[b"log"])
     old = bytearray(2048)
     old[256:264] = (77).to_bytes(8, "little")
     old[1040:1048] = (0x20).to_bytes(8, "little")
     for number, record in enumerate((
-            overflow.pack_record("AIC", {"task_id": 5, "pc_start": 4096},
+            opdebug.pack_record("AIC", {"task_id": 5, "pc_start": 4096},
                                  (1, 2, 3, 4), 1),
-            overflow.pack_record("AIV", {"model_id": 5}, (9,), 0),
-            overflow.pack_record("AICPU", {"cpu_id": 2}),
-            overflow.pack_record("SDMA", {"src_addr": 1 << 40}),
+            opdebug.pack_record("AIV", {"model_id": 5}, (9,), 0),
+            opdebug.pack_record("AICPU", {"cpu_id": 2}),
+            opdebug.pack_record("SDMA", {"src_addr": 1 << 40}),
             bytes(old))):
-        tensor.write_file(
+        dump_file.write_file(
             source / ("Opdebug.Node_OpDebug.%d.3.1617161424189416" % number),
             "Node_OpDebug", [], [record])
     statuses, output = vendor([["convert", "-d", source, "-out", theirs]])

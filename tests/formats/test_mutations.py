@@ -16,20 +16,12 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import (
-    ffts,
-    graph_json,
-    graph_reader,
-    graph_writer,
-    layouts,
-    mapping,
-    names,
-    overflow,
-    stats,
-    stats_folder,
-    tensor,
-)
-from keras_npu_dump.formats.graph import AttrList, Desc, Graph, GraphOp
+from keras_npu_dump.formats import mapping, names
+from keras_npu_dump.formats.graph import graph_reader, graph_writer
+from keras_npu_dump.formats.graph.ge_graph import AttrList, Desc, Graph, GraphOp
+from keras_npu_dump.formats.stats import stats_file, stats_folder, stats_writer
+from keras_npu_dump.formats.tensor import dump_file as tensor
+from keras_npu_dump.formats.tensor import ffts, layouts, opdebug
 from tests.formats import graphs
 from tests.formats.test_graph_twins import ONNX, ORIGINS
 from tests.formats.test_stats import CPU
@@ -99,7 +91,7 @@ def endure(folder, name, valid, read):
             accepted += 1
         except FormatError as error:
             assert error.path and error.reason
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             raise AssertionError(
                 "mutation %d of seed %d: %r on %r"
                 % (number, SEED, error, data[:2000])) from error
@@ -126,12 +118,12 @@ def dump_file(legacy):
         values = np.arange(30, dtype=np.float32).reshape(5, 6)
         tensor.write_file(
             path, "toy/dense/MatMul",
-            [tensor.Value(values, original_shape=(5, 6)),
-             tensor.Value(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
+            [tensor.TensorValue(values, original_shape=(5, 6)),
+             tensor.TensorValue(np.zeros((1, 1, 2, 2, 16), np.float16), format=3,
                           original_shape=(1, 2, 2, 3)),
-             tensor.Value(None, 1, shape=(4,), size=16)],
-            [tensor.Value(b"\x80\x3f" * 4, 27, shape=(4,)),
-             tensor.Value(b"abcdefgh", 34, shape=(2, 4),
+             tensor.TensorValue(None, 1, shape=(4,), size=16)],
+            [tensor.TensorValue(b"\x80\x3f" * 4, 27, shape=(4,)),
+             tensor.TensorValue(b"abcdefgh", 34, shape=(2, 4),
                           original_op=tensor.OriginalOp("a/b", None))],
             1900000000123456, buffers=[b"buffer"], spaces=[b"space"],
             attrs={"_sgt_json_info": json.dumps({
@@ -166,20 +158,20 @@ def test_dump_files(folder):
 def test_overflow_records(folder):
     def record(payload):
         return lambda path: tensor.write_file(path, "Node_OpDebug", [],
-                                              [tensor.Value(payload, 4)])
+                                              [tensor.TensorValue(payload, 4)])
     endure(folder, "Opdebug.Node_OpDebug.1.2.1617161424189416",
-           [written(folder, record(overflow.pack_record(
+           [written(folder, record(opdebug.pack_record(
                "AIC", {"task_id": 1}, (1, 2, 3, 4), 1))),
-            written(folder, record(bytes(2048)))], overflow.read_overflow)
+            written(folder, record(bytes(2048)))], opdebug.read_overflow)
 
 
 def test_statistics(folder):
     def read(path):
-        rows = stats.read_stats(path)
+        rows = stats_file.read_stats(path)
         repr(rows)
     endure(folder, "Add.a.1.2.1617161424189416.csv",
            [CPU.encode(), CPU.encode() * 2, written(folder, lambda path:
-            stats.write_stats(path, [np.arange(9.0)], [np.arange(3)],
+            stats_writer.write_stats(path, [np.arange(9.0)], [np.arange(3)],
                               "kernel"))], read)
 
 
@@ -188,7 +180,7 @@ def test_statistics_of_a_folder_are_those_of_its_files(folder):
         table = stats_folder.read_folder_stats(folder,
                                                [os.path.basename(path)])
         try:
-            expected = stats.read_stats(path)
+            expected = stats_file.read_stats(path)
         except FormatError:
             (position, _), = table.problems
             assert position == 0
@@ -243,7 +235,7 @@ def test_onnx_graphs(folder):
 
 def test_json_of_graphs(folder):
     endure(folder, "ge_proto_00000003_graph_1_Build.txt",
-           [graphs.TOY_TEXT, graph_text()], graph_json.read_json)
+           [graphs.TOY_TEXT, graph_text()], graphs.json_of)
 
 
 def test_mapping_and_names():
@@ -279,7 +271,7 @@ def test_the_largest_claims_change_nothing(folder):
     for name, data, read in (
             ("x.csv", CPU.replace("Input,0,16", "Input,0,"
                                   + huge.decode()).encode(),
-             stats.read_stats),
+             stats_file.read_stats),
             ("g.txt", graphs.TOY_TEXT.replace(b"dim: 16", b"dim: " + huge),
              read_graph),
             ("h.txt", graphs.TOY_TEXT.replace(b"i: 6", b"i: " + huge),

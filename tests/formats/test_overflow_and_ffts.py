@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import ffts, overflow, tensor
+from keras_npu_dump.formats.tensor import dump_file, ffts, opdebug
 
 WORD = st.integers(0, (1 << 64) - 1)
 
 
 def written(tmp_path, record):
     path = tmp_path / "Opdebug.Node_OpDebug.5.3.1673383728094391"
-    tensor.write_file(path, "Node_OpDebug", [], [tensor.Value(
-        record, 4, original_op=tensor.OriginalOp("Node_OpDebug"))])
+    dump_file.write_file(path, "Node_OpDebug", [], [dump_file.TensorValue(
+        record, 4, original_op=dump_file.OriginalOp("Node_OpDebug"))])
     return path
 
 
@@ -26,10 +26,10 @@ def written(tmp_path, record):
 def test_a_record_of_the_new_layout_is_typed(tmp_path, source, version,
                                              words):
     fields = {"model_id": 7, "stream_id": 3, "task_id": 5, "thread_id": 2}
-    record = overflow.pack_record(source, fields, tuple(range(1, words + 1)),
+    record = opdebug.pack_record(source, fields, tuple(range(1, words + 1)),
                                   version)
     assert len(record) == 2048
-    got, = overflow.read_overflow(written(tmp_path, record))
+    got, = opdebug.read_overflow(written(tmp_path, record))
     assert (got.source, got.version, got.valid) == (source, version, True)
     assert (got.model_id, got.stream_id, got.task_id) == (7, 3, 5)
     assert got.status == tuple(range(1, words + 1))
@@ -38,7 +38,7 @@ def test_a_record_of_the_new_layout_is_typed(tmp_path, source, version,
 
 
 def test_an_id_of_65535_is_none():
-    got, = overflow.parse_record(overflow.pack_record("AIC", {}))
+    got, = opdebug.parse_record(opdebug.pack_record("AIC", {}))
     assert (got.model_id, got.stream_id, got.task_id) == (None, None, None)
 
 
@@ -48,7 +48,7 @@ def test_the_old_layout_has_three_blocks(tmp_path):
     struct.pack_into("<Q", record, 768, 9)
     struct.pack_into("<6Q", record, 256, 65535, 12, 13, 0, 0x3000, 0x4000)
     struct.pack_into("<3Q", record, 1024, 0xAB, 6, 0x20)
-    dha, l2, core = overflow.read_overflow(written(tmp_path, bytes(record)))
+    dha, l2, core = opdebug.read_overflow(written(tmp_path, bytes(record)))
     assert (dha.source, dha.valid, dha.status) == ("DHA Atomic Add", False,
                                                    (0,))
     assert (l2.source, l2.valid, l2.status) == ("L2 Atomic Add", True, (9,))
@@ -65,19 +65,19 @@ def test_the_old_layout_has_three_blocks(tmp_path):
 def test_a_written_record_reads_back(source, stream, status, version):
     words = (status,) * (4 if version and source.startswith("AI")
                          and source != "AICPU" else 1)
-    got, = overflow.parse_record(overflow.pack_record(
+    got, = opdebug.parse_record(opdebug.pack_record(
         source, {"stream_id": stream}, words, version))
     assert got.stream_id == (None if stream == 65535 else stream)
     assert got.status == words
 
 
 def test_any_prefix_of_a_record_is_an_error():
-    record = overflow.pack_record("AIC", {"task_id": 1}, (1, 2, 3, 4), 1)
+    record = opdebug.pack_record("AIC", {"task_id": 1}, (1, 2, 3, 4), 1)
     needed = 24 + 14 * 8
     for length in range(needed):
         with pytest.raises(ValueError):
-            overflow.parse_record(record[:length])
-    assert overflow.parse_record(record[:needed])[0].task_id == 1
+            opdebug.parse_record(record[:length])
+    assert opdebug.parse_record(record[:needed])[0].task_id == 1
 
 
 @given(st.binary(max_size=2048))
@@ -85,19 +85,19 @@ def test_any_bytes_are_records_or_one_error(data):
     for candidate in (data, struct.pack("<I", 0x5A5A5A5A) + data,
                       data.ljust(2048, b"\1")):
         try:
-            assert overflow.parse_record(candidate)
-            json.dumps(overflow.vendor_json(candidate))
+            assert opdebug.parse_record(candidate)
+            json.dumps(opdebug.vendor_json(candidate))
         except ValueError:
             pass
 
 
 def test_a_file_without_a_record_is_an_error(tmp_path):
     with pytest.raises(FormatError, match="5a5a5a5a"):
-        overflow.read_overflow(written(tmp_path, b"\1" * 100))
+        opdebug.read_overflow(written(tmp_path, b"\1" * 100))
     path = tmp_path / "none"
-    tensor.write_file(path, "Node_OpDebug", [np.zeros(3)])
+    dump_file.write_file(path, "Node_OpDebug", [np.zeros(3)])
     with pytest.raises(FormatError, match="no output"):
-        overflow.read_overflow(path)
+        opdebug.read_overflow(path)
 
 
 def slices_of(tmp_path, whole, parts, automatic, axis=0):
@@ -121,8 +121,8 @@ def slices_of(tmp_path, whole, parts, automatic, axis=0):
         # in automatic mode the header has the whole tensor's shape
         shape = whole.shape if automatic else piece.shape
         path = tmp_path / name
-        tensor.write_file(path, "conv", [],
-                          [tensor.Value(piece.tobytes(), 1, shape=shape)],
+        dump_file.write_file(path, "conv", [],
+                          [dump_file.TensorValue(piece.tobytes(), 1, shape=shape)],
                           attrs={"_sgt_json_info": info})
         paths.append(path)
     return paths
@@ -163,11 +163,11 @@ def test_the_last_of_two_executions_counts():
 def test_slices_that_do_not_fit_are_one_error(tmp_path):
     whole = np.arange(60, dtype=np.float32).reshape(5, 12)
     paths = slices_of(tmp_path, whole, 2, False)
-    tensor.write_file(paths[1], "conv", [], [np.zeros((2, 3), np.float32)],
+    dump_file.write_file(paths[1], "conv", [], [np.zeros((2, 3), np.float32)],
                       attrs={})
     with pytest.raises(FormatError, match="do not fit along axis 0"):
         ffts.join_slices(paths)
-    tensor.write_file(paths[1], "conv", [], [])
+    dump_file.write_file(paths[1], "conv", [], [])
     with pytest.raises(FormatError, match="different numbers of outputs"):
         ffts.join_slices(paths)
     with pytest.raises(FormatError, match="how the operator was cut"):
@@ -180,8 +180,14 @@ def test_slices_that_do_not_fit_are_one_error(tmp_path):
                         "threadMode", "slice_instance_num", "outputCutList",
                         "output_tensor_slice", "lower", "higher"]), inner)))
 def test_any_slice_attribute_is_read_or_ignored(value):
-    header = tensor.DumpHeader(attrs={"_sgt_json_info": json.dumps(value)})
+    header = dump_file.DumpHeader(attrs={"_sgt_json_info": json.dumps(value)})
     info = ffts.slice_info(header)
     assert info is None or info.count >= 0
-    assert ffts.slice_info(tensor.DumpHeader(
+    assert ffts.slice_info(dump_file.DumpHeader(
         attrs={"x": "[" * 100000})) is None
+
+
+@pytest.mark.parametrize("shape", [(0, 2 ** 40, 2 ** 40), (1,) * 70, (2 ** 70,)])
+def test_a_slice_of_a_shape_that_no_array_can_have_stays_as_it_is(shape):
+    values = np.arange(3.0)
+    assert ffts.shaped_slice(values, shape) is values

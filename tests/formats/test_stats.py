@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from keras_npu_dump.errors import FormatError
-from keras_npu_dump.formats import numbers, stats, stats_folder, tensor
+from keras_npu_dump.formats.stats import compute_stats, stats_file, stats_folder, stats_writer
+from keras_npu_dump.formats.tensor import dump_file
 from tests.formats.test_names import real_names
 
 FAST = settings(max_examples=80, deadline=None,
@@ -59,7 +60,7 @@ def same(got, expected, relative=1e-6):
 @FAST
 @given(ARRAYS)
 def test_statistics_are_those_of_the_device(values):
-    got = numbers.compute_stats(values)
+    got = compute_stats.compute_stats(values)
     expected = by_the_device(values)
     assert got[:2] == expected[:2] or got[0] != got[0]
     scale = max(abs(float(v)) for v in expected[:2])
@@ -75,8 +76,8 @@ def test_statistics_are_those_of_the_device(values):
 @given(hnp.arrays("<f4", st.integers(1, 40)), st.integers(1, 10))
 def test_statistics_do_not_depend_on_blocks(values, step):
     blocks = (values[at:at + step] for at in range(0, values.size, step))
-    got = numbers.stats_of_blocks(blocks)
-    expected = numbers.compute_stats(values)
+    got = compute_stats.stats_of_blocks(blocks)
+    expected = compute_stats.compute_stats(values)
     for one, other in zip(got, expected):
         assert same(one, other) or abs(one - other) <= 1e-9 * max(
             abs(float(expected.max)), abs(float(expected.min)))
@@ -89,26 +90,26 @@ def test_statistics_do_not_depend_on_blocks(values, step):
     ([1, -np.inf], (1, -np.inf, -np.inf, 2, 0, 1, 0)),
     ([-np.inf, np.inf], (np.inf, -np.inf, np.nan, 2, 0, 1, 1))])
 def test_what_is_not_finite_follows_the_devices_rules(values, expected):
-    got = numbers.compute_stats(np.array(values, np.float32))
+    got = compute_stats.compute_stats(np.array(values, np.float32))
     assert all(same(one, other) for one, other in zip(got, expected))
 
 
 def test_values_without_statistics_are_refused():
     with pytest.raises(TypeError, match="complex64"):
-        numbers.compute_stats(np.zeros(2, np.complex64))
-    assert numbers.compute_stats(np.zeros(0, np.float32)).count == 0
+        compute_stats.compute_stats(np.zeros(2, np.complex64))
+    assert compute_stats.compute_stats(np.zeros(0, np.float32)).count == 0
 
 
 @FAST
 @given(st.lists(ARRAYS, max_size=3), st.lists(ARRAYS, max_size=3))
 def test_what_is_written_reads_back(path, inputs, outputs):
-    size = stats.write_stats(path, inputs, outputs)
+    size = stats_writer.write_stats(path, inputs, outputs)
     assert size == os.path.getsize(path)
-    rows = stats.read_stats(path)
+    rows = stats_file.read_stats(path)
     assert [row["io"] for row in rows] == ["Input"] * len(inputs) \
         + ["Output"] * len(outputs)
     for row, values in zip(rows, inputs + outputs):
-        expected = numbers.compute_stats(values)
+        expected = compute_stats.compute_stats(values)
         assert row["shape"] == values.shape
         assert row["data_size"] == values.nbytes
         assert row["count"] == values.size
@@ -132,7 +133,7 @@ Output,3,8,UNKNOW,UNKNOW,NA,-nan,nan,-nan,4,4,0,0
 def test_both_dialects_in_one_table(path):
     with open(path, "w") as file:
         file.write(CPU)
-    rows = stats.read_stats(path)
+    rows = stats_file.read_stats(path)
     assert rows["io"].tolist() == ["Input"] * 2 + ["Output"] * 4
     assert rows["data_type"].tolist() == [
         "DT_FLOAT", "DT_INT64", "DT_FLOAT16", "-", "DT_BF16", "UNKNOW"]
@@ -146,9 +147,9 @@ def test_both_dialects_in_one_table(path):
 
 def test_the_writer_prints_what_the_device_prints(path):
     values = np.array([2.5, -1, 1e-7, 123456789], np.float32)
-    stats.write_stats(path, [values, np.int8(-3), np.zeros((2, 0), "f4")],
+    stats_writer.write_stats(path, [values, np.int8(-3), np.zeros((2, 0), "f4")],
                       [np.array([True, False]),
-                       tensor.Value(np.array([16256], np.uint16), 27),
+                       dump_file.TensorValue(np.array([16256], np.uint16), 27),
                        np.array([-2 ** 63, 2 ** 63 - 1])])
     assert open(path).read().splitlines()[1:] == [
         "Input,0,16,DT_FLOAT,ND,4,1.23457e+08,-1,3.08642e+07,4,0,0,0",
@@ -162,12 +163,12 @@ def test_the_writer_prints_what_the_device_prints(path):
 
 
 def test_the_kernel_dialect_differs_where_the_kernel_does(path):
-    stats.write_stats(
-        path, [tensor.Value(np.array([16256], np.uint16), 27),
-               tensor.Value(b"abc", 13, shape=())],
+    stats_writer.write_stats(
+        path, [dump_file.TensorValue(np.array([16256], np.uint16), 27),
+               dump_file.TensorValue(b"abc", 13, shape=())],
         [np.array([2 ** 32 - 1], np.uint32),
-         tensor.Value(np.zeros((1,) * 26, np.float32), format=31),
-         tensor.Value(np.array([1e300]), format=77)], dialect="kernel")
+         dump_file.TensorValue(np.zeros((1,) * 26, np.float32), format=31),
+         dump_file.TensorValue(np.array([1e300]), format=77)], dialect="kernel")
     assert open(path).read().splitlines()[1:] == [
         "Input,0,2,DT_BF16,ND,1,1,1,1,1,0,0,0",
         "Input,1,3,DT_STRING,ND,-,NA,NA,NA,1,NA,NA,NA",
@@ -175,7 +176,7 @@ def test_the_kernel_dialect_differs_where_the_kernel_does(path):
         "Output,1,4,DT_FLOAT,DHWCH,NA,0,0,0,1,0,0,0",
         "Output,2,8,DT_DOUBLE,UNKNOW,1,inf,inf,inf,1,0,0,0"]
     with pytest.raises(ValueError, match="Received: 'gpu'"):
-        stats.write_stats(path, dialect="gpu")
+        stats_writer.write_stats(path, dialect="gpu")
 
 
 def test_other_columns_and_orders_go_by_the_headers_names(path):
@@ -185,7 +186,7 @@ def test_other_columns_and_orders_go_by_the_headers_names(path):
                    "Output,0,16,DT_FLOAT,ND,2x2,4,3,1,5.5\n"
                    # a failed row of a chosen layout lacks its Count cell
                    "Output,1,16,DT_FLOAT,ND,2x2,NA,NA,NA\n")
-    rows = stats.read_stats(path)
+    rows = stats_file.read_stats(path)
     assert rows["count"].tolist() == [4, -1]
     assert (rows["max"][0], rows["min"][0], rows["nan"][0]) == (3, 1, -1)
     assert np.isnan(rows["avg"]).all()
@@ -194,14 +195,14 @@ def test_other_columns_and_orders_go_by_the_headers_names(path):
 def test_a_header_repeated_in_the_file_is_no_row(path):
     with open(path, "w") as file:
         file.write(CPU + CPU)
-    assert len(stats.read_stats(path)) == 12
+    assert len(stats_file.read_stats(path)) == 12
 
 
 def test_real_rows_are_read(path, shared_fixtures):
     texts = [text for _, text in real_names(shared_fixtures, "stats_row")]
     with open(path, "w") as file:
-        file.write("\n".join([stats.HEADER] + texts))  # no last line end
-    rows = stats.read_stats(path)
+        file.write("\n".join([stats_file.HEADER] + texts))  # no last line end
+    rows = stats_file.read_stats(path)
     assert rows["data_type"].tolist() == ["DT_FLOAT", "DT_BF16", "DT_INT32"]
     assert rows["shape"][0] == (4, 50, 50, 16)
     assert rows["pos_inf"].tolist() == [0, 600, -1]
@@ -209,7 +210,7 @@ def test_real_rows_are_read(path, shared_fixtures):
                                               "stats_header")]
     with open(path, "w") as file:
         file.write(header + "\n")
-    assert len(stats.read_stats(path)) == 0
+    assert len(stats_file.read_stats(path)) == 0
 
 
 @pytest.mark.parametrize("text, message", [
@@ -223,14 +224,14 @@ def test_what_is_no_statistics_file_is_one_error(path, text, message):
     with open(path, "w") as file:
         file.write(text)
     with pytest.raises(FormatError, match=message):
-        stats.read_stats(path)
+        stats_file.read_stats(path)
 
 
 def test_a_huge_file_is_not_read(path):
     with open(path, "wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(FormatError, match="too many"):
-        stats.read_stats(path)
+        stats_file.read_stats(path)
     os.truncate(path, 0)
 
 
@@ -248,7 +249,7 @@ def test_a_whole_folder_reads_as_its_files_do(tmp_path):
         elif number % 7 == 6:
             target.write_text("Index,Input/Output,l2norm\n1,Output,2.0\n")
         else:
-            stats.write_stats(target, [rng.rand(3, 4)],
+            stats_writer.write_stats(target, [rng.rand(3, 4)],
                               [rng.randint(0, 9, 5), np.float16(1)])
     listed.append("missing.csv")
     result = stats_folder.read_folder_stats(tmp_path, listed)
@@ -256,7 +257,7 @@ def test_a_whole_folder_reads_as_its_files_do(tmp_path):
     bad = []
     for number, name in enumerate(listed):
         try:
-            expected = stats.read_stats(tmp_path / name)
+            expected = stats_file.read_stats(tmp_path / name)
         except (FormatError, OSError):
             bad.append(number)
             continue
@@ -288,9 +289,9 @@ def test_a_folder_of_tensors_computes_to_the_same_table(tmp_path):
     names = []
     for number, value in enumerate(values):
         names.append("Add.a%d.1.2.1617161424189416" % number)
-        tensor.write_file(tmp_path / names[-1], "a", [value], [value[..., :1]
+        dump_file.write_file(tmp_path / names[-1], "a", [value], [value[..., :1]
                           if value.ndim else value], buffers=[b"x"])
-        stats.write_stats(tmp_path / (names[-1] + ".csv"), [value],
+        stats_writer.write_stats(tmp_path / (names[-1] + ".csv"), [value],
                           [value[..., :1] if value.ndim else value])
     (tmp_path / "cut").write_bytes(b"123")
     computed = stats_folder.compute_folder_stats(tmp_path, names + ["cut",
@@ -299,7 +300,7 @@ def test_a_folder_of_tensors_computes_to_the_same_table(tmp_path):
         tmp_path, [name + ".csv" for name in names])
     assert [number for number, _ in computed.problems] == [6, 7]
     assert computed.file_of.tolist() == read.file_of.tolist()
-    for field in stats.STATS_DTYPE.names:
+    for field in stats_file.STATS_DTYPE.names:
         if field in ("max", "min", "avg"):
             np.testing.assert_allclose(computed.rows[field],
                                        read.rows[field], rtol=1e-5)

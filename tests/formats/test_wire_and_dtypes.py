@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_npu_dump.formats import decode, dtypes, wire
+from keras_npu_dump.formats import dtypes
+from keras_npu_dump.formats.tensor import decode, wire
 from tests.formats import messages
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import keras_npu_dump
 from keras_npu_dump.cli import main
-from keras_npu_dump.collect.manifest import load_manifest
+from keras_npu_dump.records.manifest import load_manifest
 from tests.kept.unpacking import NAMES, unpack
 
 # Evidence is text for people; everything else of a pair is the answer.

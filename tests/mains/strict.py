@@ -3,9 +3,9 @@ import time
 
 import npu_device
 
-from keras_npu_dump.capture import watcher
+from keras_npu_dump.capture.process import first_dump
 
-watcher.PATIENCE = 0.5
+first_dump.PATIENCE = 0.5
 npu_device.open().as_default()
 
 import small  # noqa: E402

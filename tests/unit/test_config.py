@@ -5,13 +5,14 @@ import types
 import numpy as np
 import pytest
 
-from keras_npu_dump.config import DumpConfig, parse_bool
+from keras_npu_dump.config.checks import parse_bool
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 
 
 def test_defaults_are_one_iteration_of_everything():
     config = DumpConfig()
-    assert config.npu_options() == {
+    assert config.npu_options == {
         "enable_dump": True, "dump_path": "output/data_dump", "dump_step": "0", "dump_mode": "all",
         "dump_data": "tensor", "enable_dump_debug": False, "dump_debug_mode": "all"}
 
@@ -19,12 +20,12 @@ def test_defaults_are_one_iteration_of_everything():
 def test_overflow_detection_switches_the_data_dump_off():
     config = DumpConfig(enable_dump_debug=True)
     assert (config.enable_dump, config.dump_path) == (False, "output/overflow_dump")
-    assert "dump_step" not in config.npu_options()  # GE ignores it there
+    assert "dump_step" not in config.npu_options  # GE ignores it there
 
 
 @pytest.mark.parametrize("value", [None, "all"])
 def test_every_iteration_leaves_the_vendors_field_alone(value):
-    assert "dump_step" not in DumpConfig(dump_step=value).npu_options()
+    assert "dump_step" not in DumpConfig(dump_step=value).npu_options
 
 
 @pytest.mark.parametrize("fields, expected, received", [
@@ -64,7 +65,7 @@ def test_one_clear_message(fields, expected, received):
 ])
 def test_dump_layer_as_text_or_list(value, text):
     assert DumpConfig(dump_layer=value).dump_layer == text
-    assert DumpConfig(dump_layer=value).npu_options().get("dump_layer", "") == text
+    assert DumpConfig(dump_layer=value).npu_options.get("dump_layer", "") == text
 
 
 def test_paths_may_be_path_objects():

@@ -7,9 +7,9 @@ import pytest
 from absl import flags as absl_flags
 
 from keras_npu_dump import flags
-from keras_npu_dump.config import DumpConfig
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.options import BY_NAME, FIELD_OF_FLAG, FLAGS
 from keras_npu_dump.errors import ConfigError
-from keras_npu_dump.flag_values import FLAG_FIELDS
 
 
 @pytest.fixture
@@ -21,7 +21,8 @@ def values():
 
 
 def test_every_flag_has_a_field_and_the_other_way_round():
-    assert {spec.name for spec in flags.SPECS} == set(FLAG_FIELDS)
+    assert {flag.name for flag in FLAGS} == set(FIELD_OF_FLAG)
+    assert set(FIELD_OF_FLAG.values()) == set(BY_NAME)
 
 
 def test_defaults_are_those_of_the_config(values):

@@ -1,7 +1,7 @@
 """The table after a training: what a person must see is not buried."""
-from keras_npu_dump.collect import Problem
-from keras_npu_dump.collect.manifest import Manifest, Pair, Step
-from keras_npu_dump.report.manifest_table import MAX_INIT, manifest_text
+from keras_npu_dump.records.manifest import Manifest, Pair, Step
+from keras_npu_dump.records.manifest_text import MAX_INIT, manifest_text
+from keras_npu_dump.records.problems import Problem
 
 
 def pair(name, role, number):
@@ -38,3 +38,15 @@ def test_a_printed_manifest_is_the_table_and_a_printed_problem_its_lines():
     assert str(problem) == "warning: records are absent [no-run]\n  copy runs/ too"
     assert str(problem) in str(manifest)
     assert str(Problem("no-run", "info", "x")) == "info: x [no-run]"
+
+
+def test_names_in_a_printed_manifest_are_one_line_each_and_command_nothing():
+    evil = "\x1b[2J\x9b\u202e\u2028\r\nFORGED"
+    pairs = [pair(evil, "train", 1), pair(evil, evil, 2)]
+    for one in pairs:
+        one.graph, one.confidence, one.evidence = evil, evil, [evil]
+        one.steps[0].path = evil
+    text = str(Manifest(evil, pairs=pairs, training={"0": [0]}, path=evil, problems=[
+        Problem("no-run", "info", evil, evil)]))
+    assert text.replace("\n", "").isprintable()
+    assert "\nFORGED" not in text and text.count("FORGED") == 12

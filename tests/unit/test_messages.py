@@ -28,3 +28,11 @@ messages.error("failed")
     assert done.stdout == ""
     assert "said" in done.stderr and "failed" in done.stderr and "hidden" not in done.stderr
     assert "script_under_test.py:" in done.stderr
+
+
+def test_names_in_a_message_stay_within_their_line_and_command_nothing(tmp_path):
+    done = run_python("""
+from keras_npu_dump import messages
+messages.warning("cannot read %s; first line\\n  second line", "a\\x1b[2J\\u202e\\nFORGED")
+""", tmp_path)
+    assert "cannot read a\\x1b[2J\\u202e\\nFORGED; first line\n  second line\n" in done.stderr

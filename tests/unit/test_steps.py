@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keras_npu_dump.config.steps import MAX_STEP, StepSet
 from keras_npu_dump.errors import ConfigError
-from keras_npu_dump.steps import MAX_STEP, StepSet
 
 
 @pytest.mark.parametrize("text, inside, outside", [

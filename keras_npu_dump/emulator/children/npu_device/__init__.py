@@ -5,6 +5,6 @@ imports the script again: on an NPU it finds the real npu_device.
 """
 import sys
 
-from keras_npu_dump.emulator import modules
+from keras_npu_dump.emulator.api import modules
 
 sys.modules.update(modules.build())

@@ -1,0 +1,69 @@
+"""The dump folder: made, and checked as GE will check it."""
+import os
+from typing import Optional
+
+from keras_npu_dump.errors import ConfigError
+
+# Linux takes paths of so many bytes, the end included (limits.h, PATH_MAX).
+_PATH_MAX = 4096
+# What comes behind a dump path: time, device, the longest name of a model, its id and the
+# data_index, and a file of digits (adump names what is too long so; mapping.csv).
+_APPENDED = len("/20260101000000/1000/") + 255 + len("/1000000000/1000000000/12345678901234567890")
+
+
+def prepare_dump_path(dump_path: str) -> None:
+    """Creates the folder.
+
+    GE wants an existing directory that it may read and write, else it fails at the
+    first graph (E10001; ge, dump_properties.cc).
+
+    Args:
+      dump_path: absolute.
+
+    Raises:
+      ConfigError: if it cannot be made, is no folder, or may not be read and written.
+    """
+    expected = too_long(dump_path)
+    if expected is not None:
+        raise ConfigError("dump_path: expected %s. Received: %r."
+                          % (expected, shortened(dump_path)))
+    try:
+        # Dump data is private; folders that exist keep the rights they have.
+        os.makedirs(dump_path, mode=0o700, exist_ok=True)
+    except OSError as error:
+        what = ("%s is not a folder" % _first_non_folder(dump_path)
+                if isinstance(error, (FileExistsError, NotADirectoryError)) else error.strerror)
+        raise ConfigError("dump_path: expected a folder, or a place where one can be made."
+                          " Received: %r (%s)." % (shortened(dump_path), what)) from error
+    if not os.access(dump_path, os.R_OK | os.W_OK | os.X_OK):
+        raise ConfigError("dump_path: expected a folder that this user may read and write."
+                          " Received: %r." % (dump_path,))
+
+
+def too_long(path: str) -> Optional[str]:
+    """What is expected of a dump path instead, as it leaves no room for what is put below it.
+
+    Args:
+      path: absolute; what a link in it stands for counts, too.
+
+    Returns:
+      Words for a message; None where there is room.
+    """
+    length = max(len(os.fsencode(one)) for one in (path, os.path.realpath(path)))
+    most = _PATH_MAX - 1 - _APPENDED
+    if length <= most:
+        return None
+    return ("a path of at most %d bytes, as up to %d are put behind it ({time}/{device}/"
+            "{model_name}/{model_id}/{data_index}/file)" % (most, _APPENDED))
+
+
+def shortened(path: str) -> str:
+    """A path for a message: its begin and its end where it is long."""
+    return path if len(path) <= 300 else "%s...%s (%d characters)" % (
+        path[:100], path[-50:], len(path))
+
+
+def _first_non_folder(path: str) -> str:
+    while path and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path

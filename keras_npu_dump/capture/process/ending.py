@@ -1,0 +1,87 @@
+"""The end of a process: why it ends, in the words of its record, and what is done then."""
+import atexit
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from keras_npu_dump import messages, outages
+from keras_npu_dump.capture.process import descriptors, end_messages, strict
+from keras_npu_dump.errors import DumpError
+
+if TYPE_CHECKING:
+    from keras_npu_dump.capture.process.capture import Capture
+
+
+def cause_of(error: Any) -> str:
+    """Why a process has ended that an exception of the class `error` has ended."""
+    if issubclass(error, KeyboardInterrupt):
+        return "interrupted by SIGINT"
+    return "ended by an exception (%s)" % error.__name__
+
+
+def cause_of_exit() -> Optional[str]:
+    """Why the interpreter ends, asked in an exit handler; None where all is well.
+
+    It keeps the exception that it has printed last. An interactive one prints many.
+    """
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_type", None)
+    return cause_of(error) if isinstance(error, type) else None
+
+
+def close_after_device(module: Any, close: Callable[[], None]) -> None:
+    """Registers an exit handler that runs after npu_device's own.
+
+    Dumps travel from the device to this process until it is closed; handlers run
+    in reverse order of registration, so the vendor's is registered again, last.
+
+    Args:
+      module: npu_device.
+      close: the handler.
+    """
+    inner = sys.modules.get(module.__name__ + ".npu_device")
+    device_close = getattr(inner, "close", None)
+    if callable(device_close):
+        atexit.unregister(device_close)
+    atexit.register(close)
+    if callable(device_close):
+        atexit.register(device_close)
+
+
+def close(capture: "Capture") -> None:
+    """Writes the last lines of journal and record, tells what is missing, and collects.
+
+    The training has ended well; its end must not become a traceback.
+
+    Args:
+      capture: of this process; nobody counts in it any more.
+    """
+    _try(lambda: capture.lookout.look(thorough=True))
+    _try(capture.journal.close)
+    if capture.ending is None:
+        cause = cause_of_exit()
+        capture.ending = ("failed" if cause else "ended", cause)
+    status, cause = capture.ending
+    _try(lambda: capture.record.end(
+        status, cause, [one.index for one in capture.journal.sections], capture.journal.lost))
+    if capture.config.is_off:
+        return
+    lost = outages.summary()
+    for line in ([] if lost is None else [lost]) + end_messages.of_the_end(capture):
+        messages.warning("%s", line)
+    if capture.config.collect:
+        descriptors.make_room()
+        _try(lambda: _collect_last(capture))
+    if capture.strict:
+        _try(lambda: strict.tell_at_exit(
+            capture, capture.final or capture.collect(write=False)))
+
+
+def _collect_last(capture: "Capture") -> None:
+    capture.final = capture.collect()
+
+
+def _try(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except (OSError, DumpError, MemoryError) as error:
+        messages.warning("The records of this run are not complete: %s",
+                         str(error) or outages.in_words(error))

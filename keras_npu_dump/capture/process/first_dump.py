@@ -1,0 +1,217 @@
+"""A look at the dump folder after the first dumped iteration, in the background.
+
+A dump that fails does so silently: better to know after a minute than after a night.
+The watcher is a daemon thread that reads the file system and makes no files. When it knows, it
+goes on seeing whether what was found stays there.
+"""
+import os
+import threading
+import time
+from typing import Any, Callable, List, NamedTuple, Optional
+
+from keras_npu_dump import messages
+from keras_npu_dump.capture.device import guards
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.errors import DumpError
+from keras_npu_dump.files.quoting import shell_word
+from keras_npu_dump.formats import names, tree
+from keras_npu_dump.op_types.graph_names import BESIDE_TRAINING
+from keras_npu_dump.sizes import human_bytes
+
+# Files are waited for until so many seconds and so many more executions have passed.
+PATIENCE = 60.0
+MORE_EXECUTIONS = 2
+FIRST_LOOK, LONGEST_PAUSE = 0.2, 3.0
+_EARLIER = 2.0  # seconds by which clocks may differ
+
+
+class Wanted(NamedTuple):
+    """What is looked for.
+
+    Attributes:
+      dump_path: root of the dump tree.
+      data_index: of the first dumped iteration.
+      since: seconds since 1970 before which this process had no session.
+      device: number of the device; None where any will do.
+      graph_name: of the training graph, where it is known.
+      operators: names of operators of it; any in a file's name tells it, too.
+    """
+
+    dump_path: str
+    data_index: int
+    since: float
+    device: Optional[int]
+    graph_name: Optional[str]
+    operators: List[str]
+
+
+class Arrival(NamedTuple):
+    """What was found: a folder, how many files are in it, and their size in bytes."""
+
+    folder: str
+    files: int
+    size: int
+
+
+def look(wanted: Wanted) -> Optional[Arrival]:
+    """The training graph's folder of `wanted.data_index`, the largest if several fit."""
+    best: Optional[Arrival] = None
+    for folder in _candidates(wanted):
+        files = [file for file in tree.list_files(folder.path) if file.size]
+        if not files or not _is_training(folder.model_name or "", files, wanted):
+            continue
+        found = Arrival(folder.path, len(files), sum(file.size for file in files))
+        if best is None or found.size > best.size:
+            best = found
+    return best
+
+
+def _candidates(wanted: Wanted) -> List[Any]:
+    # GE names the time folder when its session starts, in local time.
+    oldest = time.strftime("%Y%m%d%H%M%S", time.localtime(wanted.since - _EARLIER))
+    try:
+        times = [name for name in os.listdir(wanted.dump_path)
+                 if len(name) == len(oldest) and name.isdigit() and name >= oldest]
+    except OSError:
+        return []
+    folders = []
+    for name in sorted(times):
+        folders += [folder for folder in tree.walk_steps(os.path.join(wanted.dump_path, name))
+                    if folder.data_index == wanted.data_index
+                    and (wanted.device is None or folder.device in (None, wanted.device))]
+    return folders
+
+
+def _is_training(model_name: str, files: List[Any], wanted: Wanted) -> bool:
+    if wanted.graph_name is None and not wanted.operators:
+        return not model_name.startswith(BESIDE_TRAINING)
+    if wanted.graph_name is not None:
+        name = names.sanitise(wanted.graph_name)
+        if model_name == name or model_name.startswith(name + "_"):
+            return True
+    # GE may name graphs its own way; fused operators carry the names of what they fuse.
+    known = [names.sanitise(name) for name in wanted.operators]
+    return any(name in (file.full_name or file.name) for file in files for name in known)
+
+
+def remaining(steps: StepSet, index: int, end: Optional[int]) -> Optional[int]:
+    """How many selected executions are still to come.
+
+    Args:
+      steps: the executions that are dumped.
+      index: data_index of the last that was.
+      end: the counter at the end of this fit; None where it is not known.
+
+    Returns:
+      A count; None where all executions are selected and nobody knows the end.
+    """
+    if steps.is_all:
+        return None if end is None else max(0, end - index - 1)
+    return sum(max(0, min(last, last if end is None else end - 1) - max(first, index + 1) + 1)
+               for first, last in steps.intervals)
+
+
+class Watcher(threading.Thread):
+    """Looks until the first dump is there, or should have been.
+
+    Args:
+      wanted: what to look for.
+      more: how many iterations are still to be dumped; None if nobody knows.
+      executions: asks how many executions there were so far.
+      fail: takes the DumpError that stops training; None where a warning will do.
+      found: takes the folder of the first dump.
+      afterwards: called every few seconds until the end; None ends the thread.
+    """
+
+    def __init__(self, wanted: Wanted, more: Optional[int], executions: Callable[[], int],
+                 fail: Optional[Callable[[DumpError], bool]],
+                 found: Callable[[str], None] = lambda folder: None,
+                 afterwards: Optional[Callable[[], None]] = None):
+        super().__init__(name="keras_npu_dump watcher", daemon=True)
+        self._wanted = wanted
+        self._more = more
+        self._executions = executions
+        self._fail = fail
+        self._found = found
+        self._afterwards = afterwards
+        self._end = threading.Event()
+
+    def run(self) -> None:
+        """What the thread does until `stop`, or until nothing is left to look for."""
+        try:
+            self._look()
+            while self._afterwards is not None and not self._end.wait(LONGEST_PAUSE):
+                self._afterwards()
+        except Exception as error:
+            # Whatever it is, training goes on: this thread has nobody to raise it to.
+            messages.warning("The look at the dump folder failed: %s", error)
+
+    def stop(self) -> None:
+        """Ends the thread; it is not waited for longer than a look takes."""
+        self._end.set()
+        if self.is_alive() and threading.current_thread() is not self:
+            self.join(1.0)
+
+    def _look(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        enough = self._executions() + MORE_EXECUTIONS
+        pause = FIRST_LOOK
+        before: Optional[Arrival] = None
+        while not self._end.wait(pause):
+            try:
+                found = look(self._wanted)
+            except OSError:
+                found = None  # deleted under our eyes
+            if found is not None and found == before:
+                self._found(found.folder)
+                self._tell_found(found)
+                return
+            before = found
+            pause = min(pause * 1.5, LONGEST_PAUSE)
+            if found is None and time.monotonic() > deadline and self._executions() >= enough:
+                self._tell_missing()
+                return
+
+    def _tell_found(self, found: Arrival) -> None:
+        free = guards.free_bytes(self._wanted.dump_path)
+        arrived = "The first dump is there: data_index %d, %d files, %s, in %s" % (
+            self._wanted.data_index, found.files, _bytes(found.size), found.folder)
+        if self._more is None:
+            messages.warning("%s; each further one takes as much, %s are free.", arrived,
+                            _bytes(free))
+            return
+        needed = found.size * self._more
+        if free is not None and needed > free:
+            self._trouble(
+                "%s. %d more are to be dumped, about %s, and only %s are free: dump fewer"
+                " iterations, dump_data='stats', or fewer operators (dump_layer)."
+                % (arrived, self._more, _bytes(needed), _bytes(free)))
+        elif self._more:
+            messages.warning("%s; %d more to come, about %s, %s are free.", arrived, self._more,
+                            _bytes(needed), _bytes(free))
+        else:
+            messages.warning("%s.", arrived)
+
+    def _tell_missing(self) -> None:
+        wanted = self._wanted
+        self._trouble(
+            "No dump of data_index %d%s has come to %s, %d s and %d executions after it:"
+            " `keras-npu-dump collect %s` says what is there, `keras-npu-dump doctor` what may be"
+            " wrong."
+            % (wanted.data_index,
+               "" if wanted.graph_name is None else " of " + wanted.graph_name,
+               wanted.dump_path, PATIENCE, MORE_EXECUTIONS,
+               shell_word(wanted.dump_path)))
+
+    def _trouble(self, message: str) -> None:
+        if self._fail is None:
+            messages.warning("%s", message)
+            return
+        error = DumpError(message)
+        # The batch hooks look only where something is to be dumped: keep knocking.
+        while self._fail(error) and not self._end.wait(0.1):
+            pass
+
+
+def _bytes(count: Optional[int]) -> str:
+    return "an unknown number of bytes" if count is None else human_bytes(count)

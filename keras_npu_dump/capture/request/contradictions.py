@@ -1,0 +1,141 @@
+"""What a request contradicts: an open device, the script's own settings, an earlier request.
+
+Options are compared as npu_device holds them: text by name, None where nothing is set. Folders
+are absolute by then.
+"""
+import os
+import sys
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+
+from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS
+from keras_npu_dump.errors import ConfigError, DeviceOpenedError
+from keras_npu_dump.files.quoting import shell_word
+
+# Who asks for a dump of a script that need not know of it.
+RUN = "keras-npu-dump run"
+
+Options = Mapping[str, Optional[str]]
+
+# enable_dump and enable_dump_debug exclude each other: a choice of either is a choice of both.
+_SWITCHES = frozenset(("enable_dump", "enable_dump_debug"))
+# The options that a script may set itself in global_options().dump_config; and dump_path.
+_ADOPTED = ("dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
+
+
+def refuse_late(explicit: FrozenSet[str], wanted: Options, held: Options, who: str) -> None:
+    """Refuses a request that differs from what the device was opened with.
+
+    Args:
+      explicit: names of the options that the user has chosen.
+      wanted: the options asked for.
+      held: the options of the device.
+      who: the caller's name, for messages.
+
+    Raises:
+      DeviceOpenedError: with the two lines to swap.
+    """
+    fields = _contradicted(explicit, wanted, held)
+    if fields:
+        raise DeviceOpenedError(_swap_text(fields, wanted, held, who))
+
+
+def refuse_second(explicit: FrozenSet[str], wanted: Options, held: Options, who: str,
+                  faces: Sequence[str], opened: bool) -> None:
+    """Refuses a request that differs from the dump that this process has already.
+
+    Args:
+      explicit: names of the options that the user has chosen.
+      wanted: the options asked for.
+      held: the options of the dump.
+      who: the caller's name, for messages.
+      faces: who has asked before.
+      opened: whether the device is open.
+
+    Raises:
+      DeviceOpenedError: after `npu_device.open()`.
+      ConfigError: before it.
+    """
+    fields = _contradicted(explicit, wanted, held)
+    if not fields:
+        return
+    if opened and RUN not in faces:
+        raise DeviceOpenedError(_swap_text(fields, wanted, held, who))
+    # The launcher comes second where the script asks before it opens its device.
+    sides: List[Tuple[str, Options]] = [
+        (_side((list(faces) or [who])[0]), held), (_side(who), wanted)]
+    if who == RUN:
+        sides.reverse()
+    raise (DeviceOpenedError if opened else ConfigError)(
+        "one process has one dump, and two that differ are asked for: %s. Say it in one place"
+        " only." % "; ".join(
+            "%s is %s" % (name, ", ".join("%r in %s" % (values[name], side)
+                                          for side, values in sides))
+            for name in fields))
+
+
+def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: Options,
+                  current_path: Optional[str]) -> Dict[str, Any]:
+    """The options that the script itself has set and the request leaves open.
+
+    Setting an option to npu_device's own default cannot be told from not setting it.
+
+    Args:
+      explicit: names of the options that the user has chosen.
+      wanted: the options asked for.
+      who: the caller's name, for messages.
+      current: what `global_options().dump_config` holds.
+      current_path: its dump_path, absolute.
+
+    Returns:
+      Options by name, as DumpConfig takes them; without dump_path.
+
+    Raises:
+      ConfigError: where both have chosen, and differ; where the script sets both switches.
+    """
+    theirs = {name: str(current[name]) for name in _differing(wanted, current)
+              if current[name] not in (NPU_DEFAULTS[name], None, "")}
+    chosen = explicit | _SWITCHES if explicit & _SWITCHES else explicit
+    clashes = [name for name in theirs if name in chosen
+               and not (name == "dump_path" and current_path == wanted["dump_path"])]
+    if clashes:
+        raise ConfigError(
+            "the script and %s ask for different dumps: %s. Say it in one place only."
+            % (who, "; ".join(
+                "%s is %r in npu_device.global_options().dump_config, %s asks for %r"
+                % (name, theirs[name], who, wanted[name]) for name in clashes)))
+    adopted: Dict[str, Any] = {name: theirs[name] for name in _ADOPTED if name in theirs}
+    if theirs.get("enable_dump_debug") == "1":
+        if current["enable_dump"] == "1":
+            raise ConfigError(
+                "the script sets enable_dump and enable_dump_debug in npu_device.global_options()"
+                ".dump_config. Expected one of the two, GE refuses both.")
+        adopted.update(enable_dump=False, enable_dump_debug=True)
+    return adopted
+
+
+def _side(who: str) -> str:
+    return who if who == RUN else "the script's %s" % who
+
+
+def _differing(wanted: Options, held: Options) -> List[str]:
+    return [name for name in NPU_DEFAULTS if wanted[name] != held[name]]
+
+
+def _contradicted(explicit: FrozenSet[str], wanted: Options, held: Options) -> List[str]:
+    """The options in which an explicit request differs from what is there."""
+    if not explicit:
+        return []
+    return [name for name in _differing(wanted, held) if name in explicit | _SWITCHES]
+
+
+def _swap_text(fields: List[str], wanted: Options, held: Options, who: str) -> str:
+    line = "%s(...)" % who if who.endswith("apply") else "dump = %s(...)" % (
+        who if who.isidentifier() else "NpuDumpCallback")
+    return (
+        "npu_device.open() came first and has read its options: %s. Swap the two lines:\n"
+        "    %s\n"
+        "    npu_device.open().as_default()\n"
+        "or leave the script as it is and start it with `keras-npu-dump run %s`."
+        % ("; ".join("%s is %r, %r was asked for" % (name, held[name], wanted[name])
+                     for name in fields),
+           line, shell_word(os.path.basename(sys.argv[0]) or "train.py")))

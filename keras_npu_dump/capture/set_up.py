@@ -1,0 +1,50 @@
+"""Applies what was resolved, once: the folder, the device, the environment, the record."""
+from typing import Any, Optional
+
+from keras_npu_dump import messages, ranks
+from keras_npu_dump.capture.device import device_module, dump_blockers, environment, guards
+from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.capture.process import start_messages
+from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.capture.request.resolve import CONFIGURE, NOTHING, ResolvedDump
+from keras_npu_dump.capture.this_process import begin, of_this_process
+
+
+def set_up(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optional[Capture]:
+    """Makes the folder, gives device and environment their options, and begins to record.
+
+    Args:
+      module: npu_device.
+      resolved: what `resolve` has answered, and not that this process has its dump already.
+      cluster: which of several processes this is.
+
+    Returns:
+      The capture of this process; None where nothing is dumped and nothing recorded.
+
+    Raises:
+      ConfigError: for a bad folder, too little free space, or an option that this
+        npu_device refuses.
+    """
+    for text in resolved.remarks:
+        messages.warning("%s", text)
+    if resolved.action == NOTHING:
+        return None
+    config = resolved.config
+    configure = resolved.action == CONFIGURE
+    remarks = [] if config.is_off else guards.admit(config.dump_path, config.min_free_gb)
+    prepare_dump_path(config.dump_path)
+    if configure:
+        device_module.write_options(module, config.npu_options)
+    elif not config.is_off:
+        remarks += dump_blockers.messages_of(module, config)
+    if configure or not config.is_off:
+        environment.set_graph_environment(config, config.dump_path)
+    if not config.is_off:
+        start_messages.tell(config, remarks)
+    capture = begin(module, resolved, cluster)
+    if configure:
+        device_module.watch_open(module, lambda: of_this_process(capture).before_open(),
+                                 lambda device_id: of_this_process(capture).after_open(device_id))
+    else:
+        capture.after_open()
+    return capture

@@ -1,0 +1,67 @@
+"""What pairing answers: which graph each unit of dump folders belongs to."""
+from __future__ import annotations
+
+import dataclasses
+from typing import List, Optional
+
+from keras_npu_dump.collector.graphs.build_graph import BuildGraph
+from keras_npu_dump.collector.processes.sessions import Session
+from keras_npu_dump.collector.rules.evidence import Unit
+from keras_npu_dump.records.journal_lines import RecordedSection
+
+
+@dataclasses.dataclass
+class Match:
+    """A unit with its graph.
+
+    Attributes:
+      unit: the dump folders of one model id.
+      graph: None where none was found; `why` says it.
+      confidence: "exact", "id", "content" or "guess".
+      evidence: texts, those of the rules first.
+      rivals: graphs that the evidence does not rule out.
+      tied: the graph, with those of the rivals that nothing tells from it.
+      level: of the name, 3 full name to 0 none (`Candidate.name_level`).
+    """
+
+    unit: Unit
+    graph: Optional[BuildGraph]
+    confidence: str
+    evidence: List[str]
+    rivals: List[BuildGraph] = dataclasses.field(default_factory=list)
+    why: Optional[str] = None
+    tied: List[BuildGraph] = dataclasses.field(default_factory=list)
+    level: int = 0
+
+
+@dataclasses.dataclass
+class Paired:
+    """A graph with its folders in one session, and the section of the journal that counted
+    its executions; None where it has none, or it is not known which."""
+
+    session: Session
+    graph: BuildGraph
+    matches: List[Match]
+    section: Optional[RecordedSection] = None
+
+    @property
+    def indices(self) -> List[int]:
+        """The data_index of all folders, each once, in order."""
+        return sorted({index for one in self.matches for index in one.unit.indices})
+
+    @property
+    def folder(self) -> str:
+        """A folder to show for the whole."""
+        return self.matches[0].unit.folders[0].path
+
+    @property
+    def reloaded(self) -> List[int]:
+        """Model ids after the first of the same model name: the graph was built again
+        and its counter began anew (adapter npu_concrete_graph.cpp, IsGraphNeedRebuild)."""
+        seen = set()
+        later = []
+        for unit in sorted((one.unit for one in self.matches), key=lambda one: one.model_id or 0):
+            if unit.model_name in seen and unit.model_id is not None:
+                later.append(unit.model_id)
+            seen.add(unit.model_name)
+        return later

@@ -1,0 +1,63 @@
+"""The module tree `npu_device...` that `install()` puts into sys.modules."""
+from __future__ import annotations
+
+import importlib.machinery
+import types
+from typing import Any, Callable, Dict
+
+from keras_npu_dump.emulator.api import global_options, npu_device, single_worker_stubs
+
+_TOP = ("open", "global_options", "set_npu_loop_size", "npu_run_context", "set_device_sat_mode",
+        "is_inf_nan_enabled")
+_SCOPES = ("keep_dtype_scope", "npu_recompute_scope")
+
+
+def build() -> Dict[str, types.ModuleType]:
+    """Makes the modules of the stand-in, linked with each other and marked as emulated.
+
+    Returns:
+      Modules by full name; "npu_device" is the package itself.
+    """
+    modules: Dict[str, types.ModuleType] = {}
+
+    def module(name: str, **attributes: Any) -> types.ModuleType:
+        made = types.ModuleType(name, "Emulated by keras_npu_dump.")
+        made.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        attributes.update(__path__=[], __emulated__=True)
+        for key, value in attributes.items():
+            setattr(made, key, value)
+        modules[name] = made
+        return made
+
+    module("npu_device", **{name: getattr(npu_device, name) for name in _TOP},
+           **{name: getattr(single_worker_stubs, name) for name in _SCOPES})
+    modules["npu_device.npu_device"] = npu_device
+    _add_configs(module)
+    for place in ("npu_device.distribute", "npu_device.distribute.hccl"):
+        module(place, **{name: getattr(single_worker_stubs, name)
+                         for name in single_worker_stubs.DISTRIBUTE})
+    # What these hold needs TensorFlow, or is not there: asked for name by name (PEP 562).
+    module("npu_device.distribute.npu_callbacks", __getattr__=single_worker_stubs.callback_class)
+    module("npu_device.train")
+    module("npu_device.train.optimizer", __getattr__=single_worker_stubs.optimizer_class)
+    for name in ("ops", "compat", "gen_npu_ops"):
+        full = "npu_device." + name
+        module(full, __getattr__=single_worker_stubs.missing(full))
+    for name, made in modules.items():
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(modules[parent], child, made)
+    # Scripts import it from the inner module, too.
+    vars(npu_device)["gen_npu_ops"] = modules["npu_device.gen_npu_ops"]
+    return modules
+
+
+def _add_configs(module: Callable[..., types.ModuleType]) -> None:
+    """All classes in `npu_device.configs`, and each in a module of its own below."""
+    module("npu_device.configs", **{cls.__name__: cls for _, cls in global_options.all_groups()})
+    for name, cls in global_options.all_groups():
+        held = {cls.__name__: cls}
+        if name == "option_base":
+            held.update(NpuBaseConfig=global_options.NpuBaseConfig,
+                        DeprecatedValue=global_options.DeprecatedValue)
+        module("npu_device.configs." + name, **held)

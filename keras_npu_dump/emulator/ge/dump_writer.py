@@ -1,0 +1,204 @@
+"""Writes the files of an execution: a file per operator and round, with rising time stamps."""
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.ge.ge_session import GeSession
+from keras_npu_dump.emulator.tracer.dump_plan import DumpedOp, Plan, Source
+from keras_npu_dump.emulator.tracer.twin import Activation
+from keras_npu_dump.emulator.tracer.values import Values, dtype_numbers
+from keras_npu_dump.files.private_folders import make_private
+from keras_npu_dump.formats import mapping, names
+from keras_npu_dump.formats.stats import stats_writer
+from keras_npu_dump.formats.tensor import dump_file
+from keras_npu_dump.formats.tensor.opdebug import INVALID_ID
+
+# Attribute of a dump file by which it is known for emulated.
+MARK = {"emulated": "keras_npu_dump"}
+STREAM_ID = 0  # There are no streams here; the number is made up.
+FFTS_PLUS = 4  # task type in names of the Atlas A2
+ND = 2  # the format of a plain tensor, as a number of dump files
+
+
+class Clock:
+    """Microseconds since 1970 that never repeat within the process."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def now(self) -> int:
+        """The time, or the next microsecond that was not given yet."""
+        with self._lock:
+            self._last = max(self._last + 1, int(time.time() * 1000000))
+            return self._last
+
+
+CLOCK = Clock()
+
+
+def write_execution(folder: str, plan: Plan, activation: Activation, args: Sequence[Any],
+                    constants: Dict[Any, Any], session: GeSession, model_id: int = 0) -> int:
+    """Writes all files of one execution and returns how many.
+
+    Args:
+      folder: `.../{model_name}/{model_id}/{data_index}`, made if missing, mode 0700.
+      plan: of the graph.
+      activation: the values that came out; let go after their last use.
+      args: eager tensors, the arguments of the call.
+      constants: cache of decoded constants, see `Values`.
+      session: says whether data or statistics, and the form of names.
+      model_id: not needed here; `overflow.write_execution` takes it in the same place.
+
+    Raises:
+      OSError: a folder or file cannot be made or written.
+    """
+    del model_id
+    return ExecutionWriter(folder, plan, Values(plan, args, constants), session).write(activation)
+
+
+def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, task_id: int,
+                   inputs: Sequence[dump_file.TensorValue],
+                   outputs: Sequence[dump_file.TensorValue]) -> str:
+    """Writes the file of one operator; returns its path.
+
+    Args:
+      folder: made if missing, mode 0700.
+      session: says whether data or statistics, and the form of names.
+      op_type, op_name: of the operator; sanitised for the file's name (runtime dump_task.h).
+      task_id: its number in the graph.
+      inputs, outputs: entries of the file, in order.
+
+    Raises:
+      OSError: the folder or file cannot be made or written.
+    """
+    make_private(folder)
+    stamp = CLOCK.now()
+    name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
+    a2 = session.generation.files == "a2"
+    if a2:
+        # The highest id means "none" (runtime dump_task.cpp).
+        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % INVALID_ID, thread_id=0,
+                             device_id=session.device_id)
+    path = mapping.create_dump_file(folder, names.format_dump_name(name))
+    if session.stats:
+        stats_writer.write_stats(path, inputs, outputs, session.generation.csv)
+    else:
+        # Of an A2 file the vendor's converter takes the first attribute for a slice's.
+        dump_file.write_file(path, op_name, inputs, outputs, stamp, attrs=None if a2 else MARK)
+    return path
+
+
+class ExecutionWriter:
+    """Walks through an execution; see `write_execution`.
+
+    Args:
+      folder: where its files go.
+      plan: of the graph.
+      values: of the execution.
+      session: says whether data or statistics, and the form of names.
+    """
+
+    def __init__(self, folder: str, plan: Plan, values: Values, session: GeSession):
+        self._folder = folder
+        self._plan = plan
+        self._values = values
+        self._session = session
+        self._files = 0
+
+    def write(self, activation: Activation) -> int:
+        """Writes operators in executable order, a body's rounds where its node stands.
+
+        Args:
+          activation: the run of a graph or body.
+
+        Returns:
+          How many files were written so far.
+
+        Raises:
+          OSError: a folder or file cannot be made or written.
+        """
+        ops = {op.node.name: op for op in self._plan.ops[id(activation.flat)]}
+        for node in activation.flat.nodes:
+            if node.name in ops:
+                self._write_op(ops[node.name], activation)
+            for inner in self._inner(activation, node):
+                self.write(inner)
+        return self._files
+
+    def _inner(self, activation: Activation, node: Any) -> Iterator[Activation]:
+        """The runs of a node's bodies, in order: a loop's condition before each round."""
+        rounds = [activation.children.get((node.name, role), ()) for role in flat_lib.roles(node)]
+        for together in itertools.zip_longest(*rounds):
+            for inner in together:
+                if inner is not None:
+                    yield inner
+
+    def _write_op(self, op: DumpedOp, activation: Activation) -> None:
+        self._write(op, self.inputs(op, activation), self.outputs(op, activation))
+
+    def _write(self, op: DumpedOp, inputs: Sequence[dump_file.TensorValue],
+               outputs: Sequence[dump_file.TensorValue]) -> None:
+        write_operator(self._folder, self._session, op.node.op, op.node.name, op.task_id, inputs,
+                       outputs)
+        self._files += 1
+
+    def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
+        """File entries of the inputs of an operator in one run, as far as the plan has them.
+
+        Args:
+          op: the operator.
+          activation: the run of its graph or body.
+        """
+        return [self._value(source, activation) for source in op.inputs]
+
+    def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
+        """File entries of the outputs of an operator in one run, as far as the plan has them.
+
+        Args:
+          op: the operator.
+          activation: the run of its graph or body.
+        """
+        return [self._value(source, activation, (op.node.name, index))
+                for index, source in enumerate(op.outputs)]
+
+    def _value(self, source: Source, activation: Activation,
+               origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
+        found = self._values.get(source, activation)
+        if found is None:
+            return opaque(source.dtype, origin)
+        return value_of(found, source.dtype, origin)
+
+
+def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
+    """An entry for what has no bytes (handles, strings, lists), so that the entries behind it
+    keep their positions.
+
+    Args:
+      dtype: number of TensorFlow.
+      origin: for an output, the operator's name in TensorFlow and the output's index.
+    """
+    number, ge_number = dtype_numbers(dtype)
+    return dump_file.TensorValue(b"", number, shape=(0,), original_op=_original(origin, ge_number))
+
+
+def _original(origin: Optional[Tuple[str, int]], ge_number: int) -> Optional[dump_file.OriginalOp]:
+    return None if origin is None else dump_file.OriginalOp(origin[0], origin[1], ge_number, ND)
+
+
+def value_of(array: Any, dtype: int,
+             origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
+    """An entry for an array.
+
+    Args:
+      array: numpy array, of any shape.
+      dtype: of it, number of TensorFlow.
+      origin: for an output, the operator's name in TensorFlow and the output's index.
+    """
+    number, ge_number = dtype_numbers(dtype)
+    shape = array.shape
+    return dump_file.TensorValue(array, number, ND, shape, shape, _original(origin, ge_number))

@@ -1,0 +1,263 @@
+"""Runs an unchanged training script with dump switched on.
+
+The configuration is applied when the script calls `npu_device.open()`, so that what
+the script sets itself is seen, and the callback is added to every fit after that.
+"""
+import functools
+import importlib.util
+import os
+import sys
+from typing import Any, Callable, List, NamedTuple, Optional
+
+from keras_npu_dump import messages, sigterm
+from keras_npu_dump.capture import attach
+from keras_npu_dump.capture.device import device_module, guards
+from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.capture.request.contradictions import RUN
+from keras_npu_dump.capture.request.resolve import absolute
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
+from keras_npu_dump.files.paths import current_folder
+from keras_npu_dump.files.regular import what_is_there
+from keras_npu_dump.launch import import_scan, script_run
+from keras_npu_dump.launch.fit_patch import add_to_all_models, before_first_gradient
+from keras_npu_dump.launch.import_hook import when_imported
+
+
+class Outcome(NamedTuple):
+    """What became of the script.
+
+    Attributes:
+      status: its exit status; 2 if its dump could not be set up.
+      capture: what was dumped, or None.
+      error: why the dump could not be set up, or None.
+      forked: whether this is a child that the script has forked, and which came to the
+        script's end, too: the last words are for the process that `run` began.
+    """
+
+    status: int
+    capture: Optional[Capture]
+    error: Optional[DumpError]
+    forked: bool = False
+
+
+def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: bool,
+               open_device: Optional[bool] = None,
+               at_sigterm: Callable[[Outcome], Any] = lambda outcome: None) -> Outcome:
+    """Runs `script` as `__main__` with its own arguments.
+
+    Args:
+      config: what to dump; off runs the script (emulated, if asked) without dump.
+      script: path of a Python file.
+      arguments: everything after the script on the command line.
+      emulate: put the emulator where `import npu_device` finds it.
+      open_device: open the device for the script as soon as it has imported TensorFlow.
+        Defaults to doing so where the script imports npu_device nowhere.
+      at_sigterm: called with the outcome where SIGTERM ends the script; the process ends
+        with it.
+
+    Raises:
+      InputError: if there is no such script.
+      DumpError: if the dump cannot be set up; nothing was run then.
+    """
+    if not os.path.isfile(script):
+        raise InputError("SCRIPT: expected a Python file. Received: %r, which %s."
+                         % (script, what_is_there(script)))
+    if emulate:
+        _install_emulator()
+    elif not config.is_off:
+        _check_device_is_there()
+    config = _with_folder(config)
+    expected = import_scan.find_import(script) if open_device is None else None
+    setup = _Setup(config, expected, open_device)
+    setup.wait_for_imports(emulate)
+    pid = os.getpid()
+    sigterm.end_with(lambda: at_sigterm(_terminated(setup)))
+    try:
+        status, cause = script_run.run_as_main(script, arguments, setup.is_told)
+        capture = attach.current_here()
+        if capture is not None:
+            capture.ending = ("failed" if status else "ended", cause)
+        script_run.finish()
+        if os.getpid() != pid:
+            return Outcome(status if setup.error is None else 2, capture, setup.error, forked=True)
+        if capture is not None:
+            capture.close()
+    finally:
+        sigterm.leave()
+    return _outcome(setup, status, capture)
+
+
+def _install_emulator() -> None:
+    from keras_npu_dump import emulator
+    emulator.install()
+    when_imported("multiprocessing.spawn", _lead_children_to_emulator)
+
+
+def _with_folder(config: DumpConfig) -> DumpConfig:
+    """The same with its folder made: the script may go elsewhere before it opens its device.
+
+    Raises:
+      ConfigError: it cannot be made, or there is too little room.
+    """
+    if config.is_off:
+        return config
+    config = config.at(absolute(config.dump_path, current_folder()))
+    guards.check_free_space(config.dump_path, config.min_free_gb)
+    prepare_dump_path(config.dump_path)
+    return config
+
+
+def _outcome(setup: "_Setup", status: int, capture: Optional[Capture]) -> Outcome:
+    if setup.error is not None:
+        return Outcome(2, None, setup.error)
+    if not setup.config.is_off and capture is None:
+        messages.warning("The script ended without opening a device: nothing was dumped.%s",
+                         setup.why_expected())
+    return Outcome(status, capture, None)
+
+
+def _terminated(setup: "_Setup") -> Outcome:
+    """SIGTERM has come: what the end of the script does, without the script's part in it."""
+    capture = attach.current_here()
+    if capture is not None and not capture.closed:
+        capture.ending = ("failed", "interrupted by SIGTERM")
+        device_module.close(capture.module)
+        capture.close()
+    return _outcome(setup, sigterm.STATUS, capture)
+
+
+class _Setup:
+    """What happens when the script opens its device, and when it trains."""
+
+    def __init__(self, config: DumpConfig, expected: Optional[import_scan.ImportPlace],
+                 open_device: Optional[bool]):
+        self.config = config
+        self.error: Optional[DumpError] = None
+        # Said from where `run` was started; the script may go elsewhere.
+        self._expected = expected and expected._replace(path=os.path.relpath(expected.path))
+        self._open_device = open_device
+        self._told = False
+
+    def wait_for_imports(self, emulate: bool) -> None:
+        """Has everything done in time: when npu_device, TensorFlow and Keras are imported.
+
+        Args:
+          emulate: whether the emulator stands in for npu_device; then a device is opened
+            also for a script that runs without dump.
+        """
+        dumps = not self.config.is_off
+        if emulate or dumps:
+            when_imported("npu_device", self.watch)
+            if self._open_device or (self._open_device is None and self._expected is None):
+                when_imported("tensorflow", self.open_for_the_script)
+            elif dumps:
+                when_imported("tensorflow", self.watch_loops)
+        if dumps:
+            add_to_all_models(self.make_callback)
+
+    def watch(self, module: Any) -> None:
+        """Applies the configuration when `npu_device.open()` is called."""
+        device_module.watch_open(module, self._apply, lambda device_id: None)
+
+    def _apply(self) -> None:
+        if self.config.is_off:
+            return
+        try:
+            attach.start(self.config, RUN)
+        except DumpError as error:
+            self.error = error
+            raise
+
+    def open_for_the_script(self, tensorflow: Any) -> None:
+        """For scripts that know nothing of npu_device."""
+        try:
+            module = device_module.find_device()
+        except DumpError as error:
+            self.error = error
+            raise
+        if not device_module.opened_ids(module):
+            module.open().as_default()
+
+    def make_callback(self) -> Any:
+        """The callback for all fits; None where fits may run on no device."""
+        self._check_opened("fit() begins")
+        if attach.current() is None:
+            return None
+        from keras_npu_dump.capture.callback import NpuDumpCallback
+        return NpuDumpCallback()
+
+    def watch_loops(self, tensorflow: Any) -> None:
+        """A loop of the script's own is seen by its gradients."""
+        before_first_gradient(tensorflow, lambda: self._check_opened("A gradient is computed"))
+
+    def _check_opened(self, what: str) -> None:
+        """Training begins: stops it where it would run on no device.
+
+        Opening it for the script now would be too late: the model's variables are on the
+        CPU, and what works on those the adapter runs there, too (FallbackCPU in
+        npu_device.cpp and op_executors).
+
+        Raises:
+          DumpError: unless the launcher was told that fits may run before open().
+        """
+        if attach.current() is not None or self.error is not None:
+            return  # an error is told at the end, even if the script goes on after it
+        text = ("%s and npu_device.open() has not been called: it runs on no NPU and nothing is"
+                " dumped." % what)
+        if self._open_device is False:
+            if not self._told:
+                self._told = True
+                messages.warning("%s", text)
+            return
+        self.error = DumpError(
+            text + self.why_expected() + " Expected: `npu_device.open().as_default()` before"
+            " the model is built, now its variables are on the CPU. --noopen_device lets training"
+            " begin before that.")
+        raise self.error
+
+    def why_expected(self) -> str:
+        """Why the device was not opened for the script, and how it will be."""
+        if self._expected is None:
+            return ""
+        return (" The script is expected to open it, as npu_device is imported in %s, line %d;"
+                " `keras-npu-dump run --open_device` opens it for the script."
+                % self._expected)
+
+    def is_told(self, error: BaseException) -> bool:
+        """Whether the error is ours, and told in a message instead of a traceback."""
+        # AutoGraph raises a copy of what comes out of a function that it traces.
+        if self.error is not None and isinstance(error, DumpError):
+            return True  # by our caller
+        capture = attach.current_here()
+        if capture is not None and error is capture.failure:
+            messages.error("Training was stopped: %s", error)
+            return True
+        return False
+
+
+def _lead_children_to_emulator(spawn: Any) -> None:
+    """Children of spawn and forkserver find the stand-in on the path that they get."""
+    from keras_npu_dump import emulator
+    original = spawn.get_preparation_data
+
+    @functools.wraps(original)
+    def get_preparation_data(*arguments: Any, **keywords: Any) -> Any:
+        data = original(*arguments, **keywords)
+        if "sys_path" in data:
+            data["sys_path"] = list(data["sys_path"]) + [emulator.children_folder()]
+        return data
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+def _check_device_is_there() -> None:
+    try:
+        found = "npu_device" in sys.modules or importlib.util.find_spec("npu_device") is not None
+    except (ImportError, ValueError):
+        found = False
+    if not found:
+        raise DeviceNotFoundError(
+            "npu_device is not installed here. On an Ascend host install the one that belongs to"
+            " its CANN; elsewhere rehearse on the CPU: `keras-npu-dump run --emulate SCRIPT`.")

@@ -1,0 +1,119 @@
+"""A manifest as a person wants to see it: which graph belongs to which dump, and how sure.
+
+The words that users grep out of training logs (loss, step, time, FPS, accuracy) are
+avoided: `run` prints this after the training's own output.
+"""
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, List
+
+from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.files.text_table import indent, render_table
+from keras_npu_dump.sizes import human_bytes, plural
+
+if TYPE_CHECKING:
+    from keras_npu_dump.records.manifest import Manifest, Pair, Step
+
+MAX_EXECUTIONS = 40
+MAX_INIT = 3  # a model of a hundred layers has hundreds of graphs that set one variable
+GREPPED = re.compile("loss|step|time|fps|accuracy", re.IGNORECASE)
+
+
+def manifest_text(manifest: Manifest, after_training: bool = False) -> str:
+    """The training pairs in full, the other graphs in a line each (many that only set
+    variables in one line), then the problems.
+
+    Args:
+      manifest: what `collect` returned.
+      after_training: leave out the problems, and evidence with words that are grepped from
+        training logs.
+
+    Returns:
+      Lines without control characters: what stands in a name or path is shown by its code.
+    """
+    training = [position for positions in manifest.training.values() for position in positions]
+    parts = ["Dump folder: %s" % terminal(manifest.dump_path)]
+    for position in training:
+        parts.append(_pair_text(manifest, manifest.pairs[position], after_training))
+    others = [pair for position, pair in enumerate(manifest.pairs) if position not in training]
+    if others:
+        parts.append(_others_text(others, bool(training)))
+    if manifest.problems and not after_training:
+        parts.append(problems_text(manifest))
+    if manifest.path:
+        parts.append("Manifest: %s" % terminal(manifest.path))
+    return "\n\n".join(parts)
+
+
+def problems_text(manifest: Manifest) -> str:
+    """The problems alone, errors first, each with its hint in a line of its own.
+
+    Args:
+      manifest: what `collect` returned.
+    """
+    return "\n".join(map(str, manifest.problems))
+
+
+def _pair_text(manifest: Manifest, pair: Pair, after_training: bool) -> str:
+    graph = next((one for one in manifest.graphs if one.file == pair.graph), None)
+    size = "" if graph is None else " (%s%s)" % (
+        human_bytes(graph.bytes),
+        "" if graph.op_count is None else ", %s" % plural(graph.op_count, "operator"))
+    where = ["device %s" % pair.device]
+    if pair.rank is not None:
+        where.insert(0, "rank %s" % pair.rank)
+    lines = [
+        "Training graph  %s" % ("unknown" if graph is None or graph.name is None else graph.name),
+        "  graph file    %s%s" % (pair.graph, size),
+        "  where         %s" % ", ".join(where),
+        "  confidence    %s" % pair.confidence,
+    ]
+    lines += ["    - " + text for text in pair.evidence
+              if not (after_training and GREPPED.search(text))]
+    lines = list(map(terminal, lines))
+    rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]
+    table = render_table(("data_index", "which batch", "files", "size", "dump data"), rows,
+                         right=(0, 2, 3))
+    lines += ["", indent(table)]
+    if len(pair.steps) > MAX_EXECUTIONS:
+        lines.append("  ... and %d more in the manifest" % (len(pair.steps) - MAX_EXECUTIONS))
+    return "\n".join(lines)
+
+
+def _execution_row(execution: Step) -> List[str]:
+    iteration = execution.iteration
+    which = "unknown" if not iteration else "epoch %s, batch %s" % (
+        iteration["epoch"], iteration["batch"])
+    if iteration and iteration.get("fit"):
+        which = "fit %d, %s" % (iteration["fit"], which)
+    index = "-" if execution.data_index is None else str(execution.data_index)
+    return [index, which, str(execution.files), human_bytes(execution.bytes),
+            execution.path]
+
+
+def _others_text(pairs: List[Pair], beside_training: bool) -> str:
+    small = [pair for pair in pairs if pair.role == "init"]
+    shown = pairs if len(small) <= MAX_INIT else [pair for pair in pairs if pair.role != "init"]
+    rows = [_other_row(pair) for pair in shown]
+    lines = ["Other graphs that were dumped too:" if beside_training
+             else "Graphs that were dumped:"]
+    if rows:
+        lines.append(indent(render_table(
+            ("role", "graph", "belongs", "data_index", "size", "graph file"), rows, right=(4,))))
+    if len(shown) < len(pairs):
+        # One per variable, and again for each assignment after a new trace.
+        lines.append("  %s%s of role init (%s), listed in the manifest: %s" % (
+            "and " if rows else "", plural(len(small), "graph"),
+            human_bytes(sum(one.bytes for pair in small for one in pair.steps)),
+            ", ".join("%d %s" % (count, terminal(confidence)) for confidence, count in
+                      Counter(pair.confidence for pair in small).items())))
+    return "\n".join(lines)
+
+
+def _other_row(pair: Pair) -> List[str]:
+    indices = sorted({one.data_index for one in pair.steps if one.data_index is not None})
+    shown = ", ".join(map(str, indices[:8])) + (", ..." if len(indices) > 8 else "")
+    return [pair.role, ", ".join(pair.model_names) or "-", pair.confidence, shown or "-",
+            human_bytes(sum(one.bytes for one in pair.steps)), pair.graph]

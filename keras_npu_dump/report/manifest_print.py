@@ -1,0 +1,26 @@
+"""Prints a manifest: the table to stdout, and after a training its problems to stderr."""
+from typing import Any
+
+from keras_npu_dump.records.manifest import Manifest
+from keras_npu_dump.records.manifest_text import manifest_text, problems_text
+from keras_npu_dump.report.printing import GREEN, RED, YELLOW, print_text, tell_text
+
+_COLOURS = {"exact": GREEN, "content": GREEN, "guess": RED, "error": RED, "warning": YELLOW}
+
+
+def print_manifest(manifest: Manifest, after_training: bool = False, file: Any = None) -> None:
+    """Prints the table of a manifest.
+
+    Args:
+      manifest: what `collect` returned.
+      after_training: the problems go to stderr, as messages do, not into the table.
+      file: any object with `write`. Defaults to stdout.
+
+    Raises:
+      OutputError: if the table does not get out.
+    """
+    try:
+        print_text(manifest_text(manifest, after_training), _COLOURS, file)
+    finally:
+        if manifest.problems and after_training:
+            tell_text(problems_text(manifest), _COLOURS)

@@ -1,0 +1,94 @@
+"""Steps that were executed and left nothing: is the cause the one of that step?"""
+import json
+
+import pytest
+
+from keras_npu_dump import collect
+from tests.collect import making
+from tests.collect.making import TRAIN
+
+
+def note(dump, event):
+    with open(str(dump / "runs/run/iterations.jsonl"), "a") as stream:
+        stream.write(json.dumps(event) + "\n")
+
+
+def job_with_gaps(dump, asked, there, count, **changes):
+    making.graph(dump / "graphs/pid_7_deviceid_0", TRAIN, making.train_ops(), 3, 3)
+    making.steps(dump, making.train_ops(), there)
+    options = {"dump_step": "|".join(str(index) for index in asked)}
+    making.record(dump, asked, count, options=options, **changes)
+
+
+def missing(manifest):
+    return {one.message.split()[1]: one for one in manifest.problems
+            if one.code == "step-missing"}
+
+
+def test_a_deleted_step_is_no_cause_for_those_after_it(tmp_path):
+    """The folders of the first three executions were deleted; the seventh is another matter."""
+    job_with_gaps(tmp_path, (1, 6, 7), (7,), 8)
+    note(tmp_path, {"event": "lost", "what": "steps", "path": "somewhere", "of_section": 0,
+                    "executions": 3})
+    told = missing(collect(str(tmp_path)))
+    assert sorted(told) == ["1", "6"]
+    assert "deleted" in told["1"].message and told["1"].hint is None
+    assert "deleted" not in told["6"].message and told["6"].hint is not None
+
+
+def test_a_step_that_was_deleted_in_another_section_is_not_called_deleted(tmp_path):
+    job_with_gaps(tmp_path, (1, 7), (7,), 8)
+    note(tmp_path, {"event": "lost", "what": "steps", "path": "somewhere", "of_section": 1,
+                    "executions": 3})
+    told = missing(collect(str(tmp_path)))
+    assert "deleted" not in told["1"].message
+
+
+# --- causes of a training graph without any folder
+
+def undumped(dump, step_id=True, options=None, count=1, **changes):
+    """Executions 0 and 5 of a training graph left nothing, an evaluation left its dump."""
+    folder = dump / "graphs/pid_7_deviceid_0"
+    for number in range(count):
+        making.graph(folder, TRAIN, making.train_ops(step_id=step_id), 3 + 5 * number,
+                     options=options)
+    making.graph(folder, making.EVAL, making.eval_ops(), 4)
+    making.steps(dump, making.eval_ops(), (0,), making.EVAL, 6)
+    making.record(dump, (0, 5), 8, **changes)
+    told = missing(collect(str(dump)))
+    assert sorted(told) == ["0", "5"]
+    return told["0"].message.split("no dump folder: ")[1]
+
+
+@pytest.mark.parametrize("situation, words", [
+    ({}, "cause unknown"),
+    ({"step_id": False}, "no step id"),
+    ({"options": {"ge.exec.enableDump": "0"}}, "opened without dump"),
+    ({"options": {"ge.exec.enableDump": "1"}}, "cause unknown"),
+    ({"count": 2}, "built again"),
+    ({"outages": ["no space"]}, "not everything could be written: no space"),
+    ({"opened": False}, "was not opened"),
+    ({"ended": None}, "ended before the files were written"),
+    # Of two causes the one that is known for certain is told.
+    ({"step_id": False, "options": {"ge.exec.enableDump": "0"}}, "opened without dump"),
+    ({"step_id": False, "outages": ["no space"], "ended": None}, "no step id"),
+    ({"outages": ["no space"], "ended": None}, "not everything could be written"),
+])
+def test_the_cause_that_is_known_for_certain_is_told(tmp_path, situation, words):
+    assert words in undumped(tmp_path, **situation)
+
+
+def test_broken_files_are_the_cause_of_those_that_are_not_there(tmp_path):
+    undumped(tmp_path)
+    path = next(one for one in tmp_path.glob("2*/0/*test*/6/0/*"))
+    path.write_bytes(b"")
+    told = missing(collect(str(tmp_path)))
+    assert "the disk was full" in told["0"].message
+
+
+def test_a_wrong_layer_is_the_cause_before_all_others(tmp_path):
+    words = undumped(tmp_path, step_id=False, options={"ge.exec.enableDump": "0"})
+    assert "dump_layer" not in words
+    record = tmp_path / "runs/run/run.json"
+    record.write_text(record.read_text().replace('"dump_layer": ""', '"dump_layer": "nothing"'))
+    assert "no operator has a name of dump_layer" in missing(collect(str(tmp_path)))["0"].message

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from keras_npu_dump import messages, outages
 from keras_npu_dump.capture.process import descriptors, end_messages, strict
 from keras_npu_dump.errors import DumpError
+from keras_npu_dump.files.quoting import terminal
 
 if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
@@ -66,7 +67,7 @@ def close(capture: "Capture") -> None:
         return
     lost = outages.summary()
     for line in ([] if lost is None else [lost]) + end_messages.of_the_end(capture):
-        messages.warning("%s", line)
+        messages.warning("%s", terminal(line))
     if capture.config.collect:
         descriptors.make_room()
         _try(lambda: _collect_last(capture))

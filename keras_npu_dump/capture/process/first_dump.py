@@ -13,7 +13,7 @@ from keras_npu_dump import messages
 from keras_npu_dump.capture.device import guards
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
-from keras_npu_dump.files.quoting import shell_word
+from keras_npu_dump.files.quoting import shell_word, terminal
 from keras_npu_dump.formats import names, tree
 from keras_npu_dump.op_types.graph_names import BESIDE_TRAINING
 from keras_npu_dump.sizes import human_bytes
@@ -204,6 +204,7 @@ class Watcher(threading.Thread):
                shell_word(wanted.dump_path)))
 
     def _trouble(self, message: str) -> None:
+        message = terminal(message)
         if self._fail is None:
             messages.warning("%s", message)
             return

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, List, Optional, Tuple
 from keras_npu_dump import messages
 from keras_npu_dump.capture.device import device_module
 from keras_npu_dump.errors import DumpError, IncompleteDumpError
+from keras_npu_dump.files.quoting import terminal
 
 if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
@@ -74,8 +75,8 @@ def errors_of(manifest: Optional["Manifest"]) -> List["Problem"]:
 
 def _text(problems: List["Problem"]) -> str:
     more = "" if len(problems) == 1 else " (and %d more problems)" % (len(problems) - 1)
-    return "data_dump_strict: not all that was asked for was dumped: %s [%s]%s" % (
-        problems[0].message, problems[0].code, more)
+    return terminal("data_dump_strict: not all that was asked for was dumped: %s [%s]%s" % (
+        problems[0].message, problems[0].code, more))
 
 
 def _settled_errors(capture: "Capture") -> List["Problem"]:

@@ -7,10 +7,11 @@ from typing import Iterable, List, Optional
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files.progress import Progress
 from keras_npu_dump.files.regular import what_is_there
+from keras_npu_dump.records.layout import GRAPHS, MANIFEST_FILE, RUNS
 from keras_npu_dump.records.manifest import Manifest, load_manifest
 
 # Of a job's folder, what holds no dump data.
-_OWN = ("graphs", "runs")
+_OWN = (GRAPHS, RUNS)
 
 
 def find_manifest(path: str, graphs: Iterable[str] = (),
@@ -26,7 +27,7 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
       InputError: no such folder. FormatError: a manifest.json that is none.
     """
     path = os.path.abspath(path)
-    if os.path.isfile(path) and os.path.basename(path) == "manifest.json":
+    if os.path.isfile(path) and os.path.basename(path) == MANIFEST_FILE:
         return load_manifest(path)
     if not os.path.isdir(path):
         raise InputError("Expected a dump folder. Received: %s, which %s." % (
@@ -43,10 +44,10 @@ def find_manifest(path: str, graphs: Iterable[str] = (),
 
 def _written(path: str) -> Optional[Manifest]:
     """manifest.json of the job, or of its only run, if nothing came after it."""
-    runs = _names(os.path.join(path, "runs"))
-    places = [path] + ([os.path.join(path, "runs", runs[0])] if len(runs) == 1 else [])
+    runs = _names(os.path.join(path, RUNS))
+    places = [path] + ([os.path.join(path, RUNS, runs[0])] if len(runs) == 1 else [])
     for place in places:
-        file = os.path.join(place, "manifest.json")
+        file = os.path.join(place, MANIFEST_FILE)
         try:
             written = os.stat(file).st_mtime_ns
             manifest = load_manifest(file)

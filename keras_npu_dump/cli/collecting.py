@@ -6,6 +6,7 @@ from typing import Any
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.records.layout import MANIFEST_FILE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def collect(options: argparse.Namespace) -> int:
     if manifest.path is None and not manifest.empty and _is_whole(options.path, manifest):
         # A part of a dump is answered, and written only where --output says.
         streams.say("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
-            PROGRAM, terminal(os.path.join(manifest.dump_path, "manifest.json"))))
+            PROGRAM, terminal(os.path.join(manifest.dump_path, MANIFEST_FILE))))
     if options.json:
         print_json(manifest.to_json())
     else:

@@ -6,6 +6,7 @@ from typing import Any, Dict, Tuple
 
 from keras_npu_dump.cli.common import print_json
 from keras_npu_dump.errors import FormatError, InputError
+from keras_npu_dump.records.layout import MANIFEST_FILE
 
 FORMATS = ("npy", "bin", "json", "msaccucmp")
 MAX_LINES = 20
@@ -82,7 +83,7 @@ def _origin_formats(path: str) -> Any:
 def _manifest_above(folder: str) -> Any:
     """The nearest manifest at or above a path; None without one."""
     while folder != os.path.dirname(folder):
-        file = os.path.join(folder, "manifest.json")
+        file = os.path.join(folder, MANIFEST_FILE)
         if os.path.isfile(file):
             # Imported where there is something to read: a fifth of a small export's time.
             from keras_npu_dump.records.manifest import load_manifest

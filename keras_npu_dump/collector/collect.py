@@ -13,6 +13,7 @@ from keras_npu_dump.collector.rules.evidence import DEFAULT_KEYWORDS
 from keras_npu_dump.collector.scan.dump_tree import only_device, scan_tree
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.records.layout import MANIFEST_FILE, RUNS
 from keras_npu_dump.records.manifest import Manifest
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import read_run
@@ -70,7 +71,7 @@ def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
         raise InputError("role: expected one of %s. Received: %r" % (", ".join(ROLES), role))
     path = os.fspath(path)
     problems = Problems()
-    own = None if run_id is None else read_run(os.path.join(path, "runs", run_id), Problems(),
+    own = None if run_id is None else read_run(os.path.join(path, RUNS, run_id), Problems(),
                                                known)
     only = None if own is None or own.device is None else only_device(own.device)
     tree = scan_tree(path, problems, progress, only)
@@ -80,7 +81,7 @@ def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
     manifest = make_manifest(job, problems, role)
     if write and not manifest.empty:
         if output is not None:
-            manifest.write(os.path.join(output, "manifest.json") if os.path.isdir(output)
+            manifest.write(os.path.join(output, MANIFEST_FILE) if os.path.isdir(output)
                            else output)
         elif not tree.narrow:
             # A part of the answer never replaces the whole one.
@@ -93,7 +94,7 @@ def collect(path: Union[str, "os.PathLike[str]"], graphs: Iterable[str] = (),
 def _write(manifest: Manifest, folder: str) -> Optional[str]:
     """The path of the manifest.json that was written; None where it cannot be."""
     try:
-        return manifest.write(os.path.join(folder, "manifest.json"))
+        return manifest.write(os.path.join(folder, MANIFEST_FILE))
     except InputError:
         # A read-only tree: the answer goes to the caller alone.
         return None

@@ -22,6 +22,7 @@ from keras_npu_dump.doctor.variables import Variable
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.read_limited import read_record
+from keras_npu_dump.records.layout import RUN_FILE, RUNS
 
 SCHEMA = "keras_npu_dump.doctor/1"
 _IMPORT_SECONDS = 180
@@ -246,7 +247,7 @@ def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
     mount = guards.mount_of(part)
     for code, text in guards.warnings_of(path):
         problems.append(Finding(code, "warning", text))
-    earlier = len(glob.glob(os.path.join(glob.escape(path), "runs", "*", "run.json")))
+    earlier = len(glob.glob(os.path.join(glob.escape(path), RUNS, "*", RUN_FILE)))
     if earlier:
         problems.append(Finding("earlier-runs", "info", "%s holds %d earlier runs; they are kept"
                                 " apart" % (path, earlier)))

@@ -8,10 +8,11 @@ from typing import Iterator
 
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.regular import what_is_there
+from keras_npu_dump.formats.tree import is_time
+from keras_npu_dump.records.layout import GRAPHS, RUNS
 
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|t[gbx]z2?|zip|gz|bz2|xz|zst|7z)$", re.IGNORECASE)
 # Levels of a dump: the time folder with the four below it, and the folder of a process's graphs.
-_TIME = re.compile(r"[0-9]{12,14}$")
 _PROCESS = re.compile(r"pid_[0-9]+_deviceid_[0-9]+$")
 _LEVELS = 5
 
@@ -85,15 +86,15 @@ def default_target(path: str, form: str) -> str:
 
 def _is_whole(folder: str) -> bool:
     """A dump folder, by what lies in it."""
-    return any(os.path.isdir(os.path.join(folder, own)) for own in ("runs", "graphs"))
+    return any(os.path.isdir(os.path.join(folder, own)) for own in (RUNS, GRAPHS))
 
 
 def _is_part(folder: str) -> bool:
     """A level of a dump tree, by its name; not the dump folder itself."""
     above, name = os.path.split(folder)
-    if name == "graphs":
-        return os.path.isdir(os.path.join(above, "runs"))
+    if name == GRAPHS:
+        return os.path.isdir(os.path.join(above, RUNS))
     if not name or _is_whole(folder):
         return False
     return bool(_PROCESS.match(name)) or any(
-        _TIME.match(part) for part in folder.split(os.sep)[-_LEVELS:])
+        is_time(part) for part in folder.split(os.sep)[-_LEVELS:])

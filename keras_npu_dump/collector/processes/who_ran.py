@@ -9,6 +9,7 @@ from keras_npu_dump.collector.processes.launches import Launches, find_launches
 from keras_npu_dump.collector.processes.sessions import Session, group_sessions, link_runs
 from keras_npu_dump.collector.scan.dump_tree import Tree
 from keras_npu_dump.errors import InputError
+from keras_npu_dump.records.layout import RUNS
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import RecordedRun, read_run, read_runs
 
@@ -99,7 +100,7 @@ def _own_run(run_id: str, runs: Sequence[RecordedRun], dump_path: str,
     own = [run for run in runs if run_id in (run.run_id, os.path.basename(run.folder))]
     if own:
         return own
-    run = read_run(os.path.join(dump_path, "runs", run_id), problems)
+    run = read_run(os.path.join(dump_path, RUNS, run_id), problems)
     if run is None:
         raise InputError("run %r has no record below %s" % (run_id, dump_path))
     return [run]

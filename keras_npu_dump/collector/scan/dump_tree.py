@@ -23,11 +23,12 @@ from keras_npu_dump.formats.tree import (
     numeric_key,
     too_deep,
 )
+from keras_npu_dump.records.layout import GRAPHS, RUNS
 from keras_npu_dump.records.problems import Problems
 
 _LOOK = 200
 # Folders at the top of a dump path that hold no dump data.
-_OWN = ("runs", "graphs")
+_OWN = (RUNS, GRAPHS)
 
 
 class Tree(NamedTuple):
@@ -205,11 +206,11 @@ def _dump_path(root: str, above: List[str], folders: List[DumpFolder]) -> str:
         # A leaf that was copied alone: its device folder is all we know of.
         return root
     prefixes = {one.prefix for one in folders}
-    if len(prefixes) == 1 and not os.path.isdir(os.path.join(root, "runs")):
+    if len(prefixes) == 1 and not os.path.isdir(os.path.join(root, RUNS)):
         # One level above the dump path, as in `collect output`.
         below = os.path.join(root, prefixes.pop())
-        if os.path.isdir(os.path.join(below, "runs")) or os.path.isdir(
-                os.path.join(below, "graphs")):
+        if os.path.isdir(os.path.join(below, RUNS)) or os.path.isdir(
+                os.path.join(below, GRAPHS)):
             return below
     return root
 

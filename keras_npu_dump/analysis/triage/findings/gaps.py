@@ -11,6 +11,7 @@ import stat
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump.analysis.views import PairView, Rank
+from keras_npu_dump.records.layout import JOURNAL_FILE, RUN_FILE, RUNS
 from keras_npu_dump.records.manifest import Manifest
 from keras_npu_dump.records.problems import ERROR, Problem
 
@@ -115,9 +116,9 @@ def _counts(problem: Problem, manifest: Manifest) -> bool:
 def _is_of_the_dump(path: str) -> bool:
     """Whether a path that cannot be read is a file or folder of dump data, or a graph; what is
     gone was one. FIFOs and the like are in nobody's dump, whatever their names."""
-    if os.path.basename(path) in ("mapping.csv", "run.json", "iterations.jsonl"):
+    if os.path.basename(path) in ("mapping.csv", RUN_FILE, JOURNAL_FILE):
         return False
-    if os.path.basename(os.path.dirname(path)) == "runs":
+    if os.path.basename(os.path.dirname(path)) == RUNS:
         return False
     try:
         mode = os.lstat(path).st_mode
@@ -156,7 +157,7 @@ class _Places:
             if pairs is not None:
                 return any(self._is_asked(pair) for pair in pairs)
             run = self._runs.get(os.path.basename(place))
-            if run is not None and os.path.basename(os.path.dirname(place)) == "runs":
+            if run is not None and os.path.basename(os.path.dirname(place)) == RUNS:
                 return self._chosen.role in ("train", "all") and (
                     self._chosen.rank in (None, run.rank))
         return self._is_here(problem.path)

@@ -8,7 +8,13 @@ import subprocess
 import sys
 import textwrap
 
+import hypothesis
 import pytest
+
+# How fast examples come says something of the machine, and nothing of the code.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("any machine")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

@@ -50,7 +50,7 @@ class _Formatter(python_logging.Formatter):
 
 
 def _say(level: int, text: str, values: Any) -> None:
-    if not _LOGGER.handlers:
+    if not any(isinstance(one, _Handler) for one in _LOGGER.handlers):
         handler = _Handler()
         handler.setFormatter(_Formatter())
         _LOGGER.propagate = False

@@ -13,6 +13,7 @@ from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.device import device_module, guards
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.capture.process import ending
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import absolute
@@ -84,6 +85,12 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
             return Outcome(status if setup.error is None else 2, capture, setup.error, forked=True)
         if capture is not None:
             capture.close()
+    except BaseException as error:
+        # A second Ctrl-C, which comes while the first one's end is noted.
+        capture = attach.current_here()
+        if capture is not None and capture.ending is None:
+            capture.ending = ("failed", ending.cause_of(type(error)))
+        raise
     finally:
         sigterm.leave()
     return _outcome(setup, status, capture)

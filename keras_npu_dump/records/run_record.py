@@ -221,7 +221,6 @@ class RunRecord:
         self.fields.update(self._surroundings()._asdict())
         self.fields["versions"] = _versions()
         make_private(self.folder)
-        streams.hold_places()
         content = (json.dumps(self.fields, indent=1) + "\n").encode()
         if in_place:
             _overwrite(self.path, content)
@@ -270,6 +269,7 @@ class RunRecord:
 
 def _overwrite(path: str, content: bytes) -> None:
     """Writes into the room that a file has already; all of it, or as it was before."""
+    streams.hold_places()
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         before = os.pread(descriptor, MAX_RUN_RECORD, 0)

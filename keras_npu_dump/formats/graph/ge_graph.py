@@ -70,39 +70,16 @@ class Other(NamedTuple):
     message: Any
 
 
-class Desc:
-    """An input or output of an operator (ge.proto.TensorDescriptor).
+class _Attributed:
+    """What a description and an operator have alike: attributes and further fields.
 
-    Attributes:
-      dtype: "DT_FLOAT" and so on; "DT_UNDEFINED" if not set.
-      shape: dimensions in `layout`; () scalar, -1 unknown, (-2,) unknown rank.
-      layout: "NHWC", "FRACTAL_Z", ...; "" if not set.
-      attrs: by key; see the module.
-      fields: further plain fields by name (size, device_type, real_dim_cnt).
+    Each is None while it is in `_source`, the text of a file, and nobody has asked for it.
     """
-    __slots__ = ("_attrs", "_fields", "_source", "dtype", "layout", "shape")
+    __slots__ = ("_attrs", "_fields", "_source")
 
-    def __init__(self, dtype: str = "DT_UNDEFINED",
-                 shape: Sequence[int] = (), layout: str = "",
-                 origin_format: Optional[str] = None,
-                 origin_shape: Optional[Sequence[int]] = None,
-                 origin_name: Optional[str] = None,
-                 origin_index: Optional[int] = None,
-                 attrs: Optional[Dict[str, Any]] = None,
-                 fields: Optional[Dict[str, Any]] = None):
-        self.dtype = dtype
-        self.shape = tuple(shape)
-        self.layout = layout
-        self._source: Any = None
-        self._fields: Optional[Dict[str, Any]] = dict(fields or {})
-        self._attrs: Optional[Dict[str, Any]] = dict(attrs or {})
-        for key, value in (("origin_format", origin_format),
-                           (ORIGIN_NAME, origin_name),
-                           (ORIGIN_INDEX, origin_index)):
-            if value is not None:
-                self._attrs[key] = value
-        if origin_shape is not None:
-            self._attrs["origin_shape"] = AttrList(origin_shape, "INT")
+    _attrs: Optional[Dict[str, Any]]
+    _fields: Optional[Dict[str, Any]]
+    _source: Any
 
     @property
     def attrs(self) -> Dict[str, Any]:
@@ -131,6 +108,41 @@ class Desc:
         if self._attrs is None:
             return self._source.attr(key, default)
         return self._attrs.get(key, default)
+
+
+class Desc(_Attributed):
+    """An input or output of an operator (ge.proto.TensorDescriptor).
+
+    Attributes:
+      dtype: "DT_FLOAT" and so on; "DT_UNDEFINED" if not set.
+      shape: dimensions in `layout`; () scalar, -1 unknown, (-2,) unknown rank.
+      layout: "NHWC", "FRACTAL_Z", ...; "" if not set.
+      attrs: by key; see the module.
+      fields: further plain fields by name (size, device_type, real_dim_cnt).
+    """
+    __slots__ = ("dtype", "layout", "shape")
+
+    def __init__(self, dtype: str = "DT_UNDEFINED",
+                 shape: Sequence[int] = (), layout: str = "",
+                 origin_format: Optional[str] = None,
+                 origin_shape: Optional[Sequence[int]] = None,
+                 origin_name: Optional[str] = None,
+                 origin_index: Optional[int] = None,
+                 attrs: Optional[Dict[str, Any]] = None,
+                 fields: Optional[Dict[str, Any]] = None):
+        self.dtype = dtype
+        self.shape = tuple(shape)
+        self.layout = layout
+        self._source = None
+        self._fields = dict(fields or {})
+        self._attrs = dict(attrs or {})
+        for key, value in (("origin_format", origin_format),
+                           (ORIGIN_NAME, origin_name),
+                           (ORIGIN_INDEX, origin_index)):
+            if value is not None:
+                self._attrs[key] = value
+        if origin_shape is not None:
+            self._attrs["origin_shape"] = AttrList(origin_shape, "INT")
 
     @property
     def origin_name(self) -> Optional[str]:
@@ -176,7 +188,7 @@ def _if(value: Any, kind: Type[_T]) -> Optional[_T]:
     return value if isinstance(value, kind) else None
 
 
-class GraphOp:
+class GraphOp(_Attributed):
     """An operator (ge.proto.OpDef).
 
     Attributes:
@@ -193,11 +205,8 @@ class GraphOp:
         list or, for has_out_attr, a bool.
     """
     __slots__ = (
-        "_attrs",
-        "_fields",
         "_input_descs",
         "_output_descs",
-        "_source",
         "inputs",
         "name",
         "type",
@@ -218,16 +227,16 @@ class GraphOp:
         # None for what `_source` has and nobody has asked for yet.
         self._input_descs: Optional[List[Desc]] = list(input_descs)
         self._output_descs: Optional[List[Desc]] = list(output_descs)
-        self._attrs: Optional[Dict[str, Any]] = dict(attrs or {})
+        self._attrs = dict(attrs or {})
         if original_op_names is not None:
             self._attrs[ORIGINAL_OP_NAMES] = AttrList(original_op_names,
                                                       "STRING")
-        self._fields: Optional[Dict[str, Any]] = dict(fields or {})
+        self._fields = dict(fields or {})
         for key, value in (("id", id), ("stream_id", stream_id),
                            ("subgraph_name", list(subgraph_names))):
             if value:
                 self._fields[key] = value
-        self._source: Any = None
+        self._source = None
 
     @property
     def input_descs(self) -> List[Desc]:
@@ -242,34 +251,6 @@ class GraphOp:
         if self._output_descs is None:
             self._output_descs = self._source.descs("output_desc")
         return self._output_descs
-
-    @property
-    def attrs(self) -> Dict[str, Any]:
-        """All attributes by key, parsed when first asked for; raises as `attr`."""
-        if self._attrs is None:
-            self._attrs = self._source.attrs()
-        return self._attrs
-
-    @property
-    def fields(self) -> Dict[str, Any]:
-        """Further plain fields by name, parsed when first asked for; raises as `attr`."""
-        if self._fields is None:
-            self._fields = self._source.fields()
-        return self._fields
-
-    def attr(self, key: str, default: Any = None) -> Any:
-        """Value of a single attribute; others are not parsed.
-
-        Args:
-          key: of the attribute.
-          default: what to return where there is none.
-
-        Raises:
-          FormatError: the attribute cannot be parsed.
-        """
-        if self._attrs is None:
-            return self._source.attr(key, default)
-        return self._attrs.get(key, default)
 
     @property
     def original_op_names(self) -> Optional[List[str]]:

@@ -8,24 +8,33 @@ _NEEDED = 8  # collect holds two or three at a time
 
 def make_room() -> None:
     """At the end of a process: raises its own limit, if it is reached and may be raised."""
+    # Doubled each time: a limit may have been set below what is open already.
+    while not _is_room() and _raise_limit():
+        pass
+
+
+def _is_room() -> bool:
     held: List[int] = []
     try:
         while len(held) < _NEEDED:
             held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as error:
-        if error.errno == errno.EMFILE:
-            _raise_limit()
+        return error.errno != errno.EMFILE
     finally:
-        for one in held:
-            os.close(one)
+        for descriptor in held:
+            os.close(descriptor)
+    return True
 
 
-def _raise_limit() -> None:
+def _raise_limit() -> bool:
+    """Whether the limit is higher now; where it is not, what cannot be read is told."""
     try:
         import resource
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = soft + _NEEDED
-        resource.setrlimit(resource.RLIMIT_NOFILE, (
-            wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+        wanted = 2 * soft + _NEEDED
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted > soft
     except (ImportError, ValueError, OSError):
-        pass  # then what cannot be read is told
+        return False

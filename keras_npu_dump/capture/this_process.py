@@ -11,11 +11,13 @@ from keras_npu_dump.capture.device import device_module, environment
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.resolve import ResolvedDump
 from keras_npu_dump.config.masking import kept_arguments
+from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.paths import relative_to
+from keras_npu_dump.files.private_folders import make_new
 from keras_npu_dump.records.journal import Journal
-from keras_npu_dump.records.layout import JOURNAL_FILE
-from keras_npu_dump.records.run_record import RunIdentity, RunRecord, Surroundings
+from keras_npu_dump.records.layout import JOURNAL_FILE, RUNS
+from keras_npu_dump.records.run_record import RunIdentity, RunRecord, Surroundings, run_name
 
 
 def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Capture:
@@ -31,14 +33,20 @@ def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Captur
     """
     streams.hold_places()
     config = resolved.config
-    identity = RunIdentity(cluster.rank, cluster.size, cluster.device,
-                           device_module.is_emulated(module))
-    record = RunRecord(
-        config.dump_path, config.recorded, identity,
-        lambda: Surroundings(environment.recorded_environment(),
-                             relative_to(environment.graph_folder(), config.dump_path)),
-        kept_arguments(sys.argv, resolved.asked.record))
-    journal = Journal(os.path.join(record.folder, JOURNAL_FILE), config.dumped_steps)
+    try:
+        folder = make_new(os.path.join(config.dump_path, RUNS), run_name(cluster.rank))
+        record = RunRecord(
+            folder, config.recorded,
+            RunIdentity(cluster.rank, cluster.size, cluster.device,
+                        device_module.is_emulated(module)),
+            lambda: Surroundings(environment.recorded_environment(),
+                                 relative_to(environment.graph_folder(), config.dump_path)),
+            kept_arguments(sys.argv, resolved.asked.record))
+    except OSError as error:
+        raise ConfigError("dump_path: expected a folder with room for the records of this run."
+                          " Received: %r (%s)." % (config.dump_path, error.strerror or error)
+                          ) from error
+    journal = Journal(os.path.join(folder, JOURNAL_FILE), config.dumped_steps)
     return Capture(module, resolved, cluster, record, journal)
 
 

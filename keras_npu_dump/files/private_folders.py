@@ -33,3 +33,29 @@ def make_private(folder: str) -> List[str]:
             raise
         return made
     return [folder, *made]
+
+
+def make_new(parent: str, name: str) -> str:
+    """Makes a folder that nobody else has, of mode 0700.
+
+    mkdir decides who made it: processes in containers may share their pids.
+
+    Args:
+      parent: folder that it lies in; made where it is missing.
+      name: for it; `_1`, `_2`, ... are put behind it where the name is taken.
+
+    Returns:
+      Its path.
+
+    Raises:
+      OSError: it cannot be made; FileExistsError after a thousand names.
+    """
+    make_private(parent)
+    for attempt in range(1000):
+        folder = os.path.join(parent, name if not attempt else "%s_%d" % (name, attempt))
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError("a thousand folders named %s exist in %s" % (name, parent))

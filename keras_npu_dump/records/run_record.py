@@ -10,19 +10,17 @@ import os
 import socket
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
 
 from keras_npu_dump import outages, sigterm
 from keras_npu_dump._version import __version__
-from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.paths import current_folder
-from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.read_limited import MAX_RUN_RECORD
 from keras_npu_dump.files.timestamps import utc_text
 from keras_npu_dump.records import field_kinds as checked
-from keras_npu_dump.records.layout import RUN_FILE, RUNS
+from keras_npu_dump.records.layout import RUN_FILE
 
 SCHEMA = "keras_npu_dump.run/1"
 
@@ -141,34 +139,34 @@ def _is_text(key: str) -> bool:
     return True
 
 
+def run_name(rank: Optional[int]) -> str:
+    """The name of this process's run folder: time (UTC), rank where it is known, pid."""
+    return "%s%s_pid%d" % (
+        datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%d%H%M%S"),
+        "" if rank is None else "_rank%d" % rank, os.getpid())
+
+
 class RunRecord:
     """One process's run folder; rewritten whole, so that a reader never sees half of it.
 
     Args:
-      dump_path: absolute path of the dump folder.
+      folder: absolute path of its run folder, new and empty; see `run_name`.
       options: the dump options of the device, as they were asked for.
       identity: which process this is.
       surroundings: called each time the record is written.
       script: the script and its arguments, as they may be kept.
 
     Raises:
-      ConfigError: if it cannot be written. Later on, in training, that is only told.
+      OSError: it cannot be written. Later on, in training, that is only told.
     """
 
-    def __init__(self, dump_path: str, options: Dict[str, Any], identity: RunIdentity,
+    def __init__(self, folder: str, options: Dict[str, Any], identity: RunIdentity,
                  surroundings: Callable[[], Surroundings], script: List[str]):
-        self.dump_path = dump_path
+        self.folder = folder
+        self.run_id = os.path.basename(folder)
         self._surroundings = surroundings
-        now = datetime.datetime.now(datetime.timezone.utc)
         self._lock = threading.RLock()  # the watcher writes it again where it was deleted
-        try:
-            self.run_id, self.folder = _make_folder(
-                os.path.join(dump_path, RUNS),
-                "%s%s_pid%d" % (now.strftime("%Y%m%d%H%M%S"),
-                                "" if identity.rank is None else "_rank%d" % identity.rank,
-                                os.getpid()))
-        except OSError as error:
-            raise _cannot_write(dump_path, error) from error
+        now = datetime.datetime.now(datetime.timezone.utc)
         self.fields: Dict[str, Any] = {
             "schema": SCHEMA,
             "run_id": self.run_id,
@@ -194,10 +192,7 @@ class RunRecord:
             "timezone": datetime.datetime.now().astimezone().strftime("%z"),
             "models": [],
         }
-        try:
-            self._write()
-        except OSError as error:
-            raise _cannot_write(dump_path, error) from error
+        self._write()
 
     def write(self, **changes: Any) -> None:
         """Writes the record with these changes; a full disk is told once and stops nothing.
@@ -220,7 +215,6 @@ class RunRecord:
     def _write(self, in_place: bool = False) -> None:
         self.fields.update(self._surroundings()._asdict())
         self.fields["versions"] = _versions()
-        make_private(self.folder)
         content = (json.dumps(self.fields, indent=1) + "\n").encode()
         if in_place:
             _overwrite(self.path, content)
@@ -287,25 +281,6 @@ def _write_all(descriptor: int, content: bytes) -> None:
     done = 0
     while done < len(content):
         done += os.pwrite(descriptor, content[done:], done)
-
-
-def _cannot_write(dump_path: str, error: OSError) -> ConfigError:
-    return ConfigError("dump_path: expected a folder with room for the records of this run."
-                       " Received: %r (%s)." % (dump_path, error.strerror or error))
-
-
-def _make_folder(parent: str, name: str) -> Tuple[str, str]:
-    """A folder of its own for every process: containers share pids, so mkdir decides."""
-    make_private(parent)
-    for attempt in range(1000):
-        run_id = name if not attempt else "%s_%d" % (name, attempt)
-        folder = os.path.join(parent, run_id)
-        try:
-            os.mkdir(folder, 0o700)
-        except FileExistsError:
-            continue
-        return run_id, folder
-    raise FileExistsError("a thousand folders named %s exist in %s" % (name, parent))
 
 
 def _versions() -> Dict[str, str]:

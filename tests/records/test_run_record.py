@@ -5,13 +5,20 @@ import os
 import pytest
 
 from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.files.private_folders import make_new
 from keras_npu_dump.files.timestamps import parse_offset
 from keras_npu_dump.records.field_kinds import Faults
 from keras_npu_dump.records.journal import Journal
 from keras_npu_dump.records.layout import graph_places
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import read_run
-from keras_npu_dump.records.run_record import RunIdentity, RunRecord, Surroundings, check_run
+from keras_npu_dump.records.run_record import (
+    RunIdentity,
+    RunRecord,
+    Surroundings,
+    check_run,
+    run_name,
+)
 
 OPTIONS = {"enable_dump": True, "dump_path": "d", "dump_step": "0|2", "dump_mode": "all",
            "dump_data": "tensor", "dump_layer": "a b", "enable_dump_debug": False,
@@ -20,7 +27,8 @@ OPTIONS = {"enable_dump": True, "dump_path": "d", "dump_step": "0|2", "dump_mode
 
 @pytest.fixture
 def record(tmp_path):
-    return RunRecord(str(tmp_path), OPTIONS, RunIdentity(3, 8, 5, True),
+    folder = make_new(str(tmp_path / "runs"), run_name(3))
+    return RunRecord(folder, OPTIONS, RunIdentity(3, 8, 5, True),
                      lambda: Surroundings({"RANK_ID": "3"}, "graphs"), ["train.py", "caf\udce9"])
 
 

@@ -4,7 +4,9 @@ import stat
 
 import pytest
 
-from keras_npu_dump.files.private_folders import make_private
+from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.private_folders import make_new, make_private
 
 
 @pytest.fixture
@@ -35,3 +37,18 @@ def test_a_file_in_the_way_is_an_error(tmp_path):
         with pytest.raises(OSError):
             make_private(str(tmp_path / path))
     assert sorted(os.listdir(str(tmp_path))) == ["file"]
+
+
+@pytest.mark.usefixtures("umask_022")
+def test_a_dump_path_is_private_from_the_first_folder_that_is_made(tmp_path):
+    prepare_dump_path(str(tmp_path / "new" / "dump"))
+    assert {mode(path) for path in (tmp_path / "new", tmp_path / "new" / "dump")} == {0o700}
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"file is not a folder"):
+        prepare_dump_path(str(tmp_path / "file" / "a" / "b"))
+
+
+def test_new_folders_have_names_of_their_own(tmp_path):
+    made = [make_new(str(tmp_path / "runs"), "run") for _ in range(3)]
+    assert [os.path.basename(path) for path in made] == ["run", "run_1", "run_2"]
+    assert {mode(path) for path in made} == {0o700}

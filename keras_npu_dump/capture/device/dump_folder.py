@@ -3,6 +3,7 @@ import os
 from typing import Optional
 
 from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.files.private_folders import make_private
 
 # Linux takes paths of so many bytes, the end included (limits.h, PATH_MAX).
 _PATH_MAX = 4096
@@ -24,20 +25,19 @@ def prepare_dump_path(dump_path: str) -> None:
       ConfigError: if it cannot be made, is no folder, or may not be read and written.
     """
     expected = too_long(dump_path)
+    said = shortened(dump_path)
     if expected is not None:
-        raise ConfigError("dump_path: expected %s. Received: %r."
-                          % (expected, shortened(dump_path)))
+        raise ConfigError("dump_path: expected %s. Received: %r." % (expected, said))
     try:
-        # Dump data is private; folders that exist keep the rights they have.
-        os.makedirs(dump_path, mode=0o700, exist_ok=True)
+        make_private(dump_path)
     except OSError as error:
-        what = ("%s is not a folder" % _first_non_folder(dump_path)
-                if isinstance(error, (FileExistsError, NotADirectoryError)) else error.strerror)
+        what = ("%s is not a folder" % error.filename
+                if isinstance(error, FileExistsError) else error.strerror)
         raise ConfigError("dump_path: expected a folder, or a place where one can be made."
-                          " Received: %r (%s)." % (shortened(dump_path), what)) from error
+                          " Received: %r (%s)." % (said, what)) from error
     if not os.access(dump_path, os.R_OK | os.W_OK | os.X_OK):
         raise ConfigError("dump_path: expected a folder that this user may read and write."
-                          " Received: %r." % (dump_path,))
+                          " Received: %r." % (said,))
 
 
 def too_long(path: str) -> Optional[str]:
@@ -61,9 +61,3 @@ def shortened(path: str) -> str:
     """A path for a message: its begin and its end where it is long."""
     return path if len(path) <= 300 else "%s...%s (%d characters)" % (
         path[:100], path[-50:], len(path))
-
-
-def _first_non_folder(path: str) -> str:
-    while path and not os.path.lexists(path):
-        path = os.path.dirname(path)
-    return path

@@ -151,3 +151,40 @@ def test_an_answer_for_one_run_tells_nothing_of_the_others(tmp_path):
         manifest = collect(str(tmp_path), run_id=run_id)
         assert making.codes(manifest, "error") == codes
         assert {pair.device for pair in manifest.pairs} == {int(run_id[-1])}
+
+
+# --- a run whose journal never learned a graph's name
+
+def test_a_run_that_does_not_know_its_graphs_name_is_not_against_the_folders(tmp_path):
+    """It began later: where names say nothing, that decides."""
+    one_session(tmp_path)
+    making.record(tmp_path, (0, 5), 8, run_id="others", started=making.iso(START - 90))
+    making.record(tmp_path, (0, 5), 8, name="", run_id="mine", started=making.iso(START - 2))
+    assert run_of(collect(str(tmp_path))) == "mine"
+
+
+# --- the process of a graph
+
+@pytest.mark.parametrize("of_another_run", [False, True])
+def test_the_graph_of_another_process_is_a_guess_and_that_of_another_run_is_none(
+        tmp_path, of_another_run):
+    making.graph(tmp_path / "graphs/pid_8_deviceid_0", TRAIN, train_ops(), 3)
+    making.steps(tmp_path, train_ops(), (0, 5))
+    making.record(tmp_path, (0, 5), 8)
+    if of_another_run:
+        making.record(tmp_path, (0, 5), 8, run_id="later", pid=8, started=making.iso(START + 500))
+    manifest = collect(str(tmp_path))
+    if of_another_run:
+        assert not manifest.pairs and "no-pair" in making.codes(manifest)
+    else:
+        pair, = manifest.pairs
+        assert "contradicted: process: the graph is of pid 8, the run run of pid 7" in pair.evidence
+
+
+def test_a_last_launch_that_has_dumped_does_not_own_what_was_copied_after_it(tmp_path):
+    """A file written long after all dumps, as by a copy, says nothing of its launch."""
+    session(tmp_path, EARLIER, 0, START - 86400 + 2)
+    session(tmp_path, making.TIME, 0, START + 2)
+    making.graph(tmp_path / "graphs", TRAIN, train_ops(), 3, mtime=START + 10 ** 6)
+    pairs = collect(str(tmp_path)).pairs
+    assert sorted(one.time for one in pairs) == [EARLIER, making.TIME]

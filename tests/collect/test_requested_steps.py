@@ -92,3 +92,35 @@ def test_a_wrong_layer_is_the_cause_before_all_others(tmp_path):
     record = tmp_path / "runs/run/run.json"
     record.write_text(record.read_text().replace('"dump_layer": ""', '"dump_layer": "nothing"'))
     assert "no operator has a name of dump_layer" in missing(collect(str(tmp_path)))["0"].message
+
+
+# --- nothing was dumped
+
+@pytest.mark.parametrize("asked, codes", [("", ["not-dumped"]), ("0|5", ["step-not-reached"])])
+def test_a_run_without_any_folder_is_told_by_what_it_was_asked_for(tmp_path, asked, codes):
+    making.record(tmp_path, sections=[], options={"dump_step": asked})
+    assert making.codes(collect(str(tmp_path)), "error") == codes
+
+
+@pytest.mark.parametrize("asked, missing", [("", False), ("0|7", True)])
+def test_of_a_loop_that_was_not_counted_folders_tell_what_is_missing(tmp_path, asked, missing):
+    making.graph(tmp_path / "graphs/pid_7_deviceid_0", TRAIN, making.train_ops(), 3)
+    making.steps(tmp_path, making.train_ops(), (0, 5))
+    making.record(tmp_path, sections=[], options={"dump_step": asked})
+    codes = making.codes(collect(str(tmp_path)))
+    assert "index-uncertain" in codes and ("step-not-reached" in codes) == missing
+
+
+@pytest.mark.parametrize("device, told", [(0, True), (1, False)])
+def test_a_training_graph_without_folders_is_told_without_any_record(tmp_path, device, told):
+    """Only the evaluation was dumped; the graph of another device is that process's matter."""
+    making.graph(tmp_path / ("graphs/pid_7_deviceid_%d" % device), TRAIN, making.train_ops(), 3)
+    making.graph(tmp_path / "graphs/pid_7_deviceid_0", making.EVAL, making.eval_ops(), 4)
+    making.steps(tmp_path, making.eval_ops(), (0,), making.EVAL, 6)
+    assert ("not-dumped" in making.codes(collect(str(tmp_path)))) == told
+
+
+def test_a_training_graph_that_is_some_folders_is_not_called_undumped(tmp_path):
+    making.graph(tmp_path / "graphs/pid_7_deviceid_0", TRAIN, making.train_ops(), 3)
+    making.steps(tmp_path, making.train_ops(), (0,))
+    assert "not-dumped" not in making.codes(collect(str(tmp_path)))

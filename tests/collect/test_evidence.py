@@ -8,6 +8,8 @@ from keras_npu_dump import collect
 from keras_npu_dump.collector.checks.requested_steps import nearest
 from keras_npu_dump.collector.graphs.body import read_body
 from keras_npu_dump.collector.graphs.roles import role_by_operators
+from keras_npu_dump.collector.pairing.candidate import Candidate
+from keras_npu_dump.collector.rules.evidence import AGAINST, FOR, Evidence
 from keras_npu_dump.op_types.graph_names import role_of
 from tests.collect import making, nets
 from tests.collect.making import EVAL, TIME, TRAIN, eval_ops, train_ops
@@ -111,6 +113,34 @@ def test_an_evaluation_whose_graph_is_lost_is_not_given_the_training_graph(tmp_p
     making.steps(tmp_path, eval_ops(), (0,), "model_0002", 6)
     manifest = collect(str(tmp_path))
     assert manifest.pairs == [] and "no-pair" in making.codes(manifest, "error")
+
+
+def test_two_operators_that_the_graph_lacks_are_too_many_for_content_alone(tmp_path):
+    ops = train_ops()
+    dumped = [one for one in ops if one.dumped]
+    for strange, paired in ((1, 1), (2, 0)):
+        left_out = dumped[-strange:]
+        dump = tmp_path / str(strange)
+        making.graph(dump / "graphs", TRAIN, [one for one in ops if one not in left_out], 3)
+        making.steps(dump, ops, (0,), "model_0001")
+        assert len(collect(str(dump)).pairs) == paired
+
+
+def test_shapes_that_agree_for_the_most_part_are_too_few_for_content_alone(tmp_path):
+    """The same net at another batch size: only weights and their updates have equal shapes."""
+    making.graph(tmp_path / "graphs", TRAIN, train_ops(batch=16), 3)
+    making.steps(tmp_path, train_ops(batch=4), (0,), "model_0001")
+    manifest = collect(str(tmp_path))
+    assert manifest.pairs == [] and "no-pair" in making.codes(manifest, "error")
+
+
+def test_a_journal_that_knows_one_of_two_graphs_prefers_it_and_decides_nothing():
+    knows = Evidence("journal", FOR, "it ran")
+    denies = Evidence("journal", AGAINST, "it did not run")
+    known, unknown, denied = (Candidate(None, None, found)
+                              for found in ({"journal": knows}, {}, {"journal": denies}))
+    assert known.key > unknown.key and not known.beats(unknown)
+    assert known.key > denied.key and known.beats(denied)
 
 
 def test_only_the_pbtxt_twin_is_left(tmp_path):

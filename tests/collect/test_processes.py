@@ -188,3 +188,4 @@ def test_a_last_launch_that_has_dumped_does_not_own_what_was_copied_after_it(tmp
     making.graph(tmp_path / "graphs", TRAIN, train_ops(), 3, mtime=START + 10 ** 6)
     pairs = collect(str(tmp_path)).pairs
     assert sorted(one.time for one in pairs) == [EARLIER, making.TIME]
+    assert not any("during this launch" in text for pair in pairs for text in pair.evidence)

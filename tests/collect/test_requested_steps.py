@@ -124,3 +124,12 @@ def test_a_training_graph_that_is_some_folders_is_not_called_undumped(tmp_path):
     making.graph(tmp_path / "graphs/pid_7_deviceid_0", TRAIN, making.train_ops(), 3)
     making.steps(tmp_path, making.train_ops(), (0,))
     assert "not-dumped" not in making.codes(collect(str(tmp_path)))
+
+
+def test_a_training_graph_that_another_device_has_dumped_is_not_missed(tmp_path):
+    """A graph file without a device: whose it is, its folders say."""
+    making.graph(tmp_path / "graphs", TRAIN, making.train_ops(), 3)
+    making.graph(tmp_path / "graphs", making.EVAL, making.eval_ops(), 4)
+    making.steps(tmp_path, making.train_ops(), (0,))
+    making.steps(tmp_path, making.eval_ops(), (0,), making.EVAL, 6, device=1)
+    assert "not-dumped" not in making.codes(collect(str(tmp_path)))

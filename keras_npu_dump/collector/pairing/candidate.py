@@ -51,7 +51,7 @@ class Candidate:
     @property
     def content_fits(self) -> bool:
         """Nearly all operators, both ways: enough to pair without any name."""
-        return (not self.contradicted and self.verdict("operators") == FOR
+        return (self.verdict("operators") == FOR
                 and self.value("coverage") >= MOST_OPERATORS
                 and ("shapes" not in self.found or self.value("shapes") >= SAME_SHAPES)
                 and self.found["operators"].strange <= 1 + self.unit.allowance)

@@ -53,11 +53,7 @@ def build() -> Dict[str, types.ModuleType]:
 
 
 def _add_configs(module: Callable[..., types.ModuleType]) -> None:
-    """All classes in `npu_device.configs`, and each in a module of its own below."""
-    module("npu_device.configs", **{cls.__name__: cls for _, cls in global_options.all_groups()})
-    for name, cls in global_options.all_groups():
-        held = {cls.__name__: cls}
-        if name == "option_base":
-            held.update(NpuBaseConfig=global_options.NpuBaseConfig,
-                        DeprecatedValue=global_options.DeprecatedValue)
-        module("npu_device.configs." + name, **held)
+    """`npu_device.configs` with a module for each group, and the classes that it imports."""
+    module("npu_device.configs")
+    for name, classes in global_options.all_modules():
+        module("npu_device.configs." + name, **{cls.__name__: cls for cls in classes})

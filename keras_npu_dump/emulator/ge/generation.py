@@ -2,7 +2,7 @@
 
 The environment variable KERAS_NPU_DUMP_EMULATE_CANN holds a name, features, or both,
 separated by commas: "old", "new,names=tf1", "files=a2,csv=kernel". It is read when the
-device is opened.
+options are made and when the device is opened.
 """
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ FEATURES: Dict[str, Tuple[str, ...]] = {
     "csv": ("cpu", "kernel"),
     "folder": ("pid", "plain", "cwd"),
     "switch": ("value", "any"),
+    "options": ("new", "2022", "old"),
 }
 _GENERATIONS: Dict[str, Dict[str, str]] = {
     # GE of 2026.
     "new": {},
     # GE of autumn 2022, the last public one before, closest to TensorFlow 2.6.5.
     "2022": {"graph_id": "no", "names": "suffix", "eos": "skipped", "folder": "plain",
-             "switch": "any"},
+             "switch": "any", "options": "2022"},
     # GE of 2020, whose file names the vendor's documents still show.
     "old": {"index": "5", "graph_id": "no", "names": "suffix", "eos": "skipped",
-            "folder": "cwd", "switch": "any"},
+            "folder": "cwd", "switch": "any", "options": "old"},
 }
 
 
@@ -56,6 +57,7 @@ class Generation:
       csv: dialect of statistics.
       folder: DUMP_GRAPH_PATH/pid_..., DUMP_GRAPH_PATH itself, or always the current one.
       switch: whether DUMP_GE_GRAPH goes by its value, or is on when set at all.
+      options: which release's options npu_device has.
     """
 
     index: str = "8"
@@ -67,6 +69,7 @@ class Generation:
     csv: str = "cpu"
     folder: str = "pid"
     switch: str = "value"
+    options: str = "new"
 
     def graph_name(self, function: str, graph_id: int) -> str:
         """What GE calls the graph of a function.

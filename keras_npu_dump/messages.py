@@ -1,68 +1,72 @@
-"""Messages to the person who trains: on stderr, in absl's form, and nowhere else.
+"""What is said beside answers: on stderr, each message begun alike, and nowhere else.
 
-`absl.logging.warning` in a process without handlers configures Python's root logger,
-after which a script's own `logging.basicConfig(...)` does nothing, and with a root
-handler on stdout our words would land among those that users grep. So messages go
-to a logger and a handler of our own. absl's handler has its stream from when absl was
-imported, and what it says of one that is closed or full is a traceback, or an exception.
+    keras-npu-dump: Dump data, graphs and records go to /output/data_dump
+    keras-npu-dump: warning: steps 8 to 10 were not reached, 6 executions ran
+    keras-npu-dump: error: dump_step: expected ...
+
+The same from callback, session, `apply`, `run`, all commands and the emulator. Nothing here
+passes through the handlers of others: `absl.logging` puts time stamps in front, and in a
+process without handlers configures Python's root logger, after which a script's own
+`logging.basicConfig(...)` does nothing; with a root handler on stdout our words would land
+among those that users grep; and `logging.config.dictConfig` switches off loggers that it does
+not know.
+
+Python's logger "keras_npu_dump" is there for two things: its level hides what is below it
+(`logging.getLogger("keras_npu_dump").setLevel(logging.WARNING)` hides information), and who
+adds a handler to it gets every message beside stderr.
 """
 import logging as python_logging
-import sys
-import time
 from typing import Any
 
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.quoting import terminal
 
+PREFIX = "keras-npu-dump: "
+_WORDS = {python_logging.ERROR: "error: ", python_logging.WARNING: "warning: "}
 _LOGGER = python_logging.getLogger("keras_npu_dump")
+_LOGGER.propagate = False
 
 
 def error(text: str, *values: Any) -> None:
-    """Says what failed."""
+    """Says what failed.
+
+    Args:
+      text: without its last line end.
+      values: filled in as in logging; names and paths were written by others, and stay
+        within their line. Text that is "%s" and nothing else is ours, with its line ends.
+    """
     _say(python_logging.ERROR, text, values)
 
 
 def warning(text: str, *values: Any) -> None:
-    """Says what a user must see; `values` are filled in as in logging."""
+    """Says what may not be as the user wants it; arguments as of `error`."""
     _say(python_logging.WARNING, text, values)
 
 
 def info(text: str, *values: Any) -> None:
-    """Says what helps in a search; hidden unless the user lowers the logger's level."""
+    """Says what is as it should be and good to know; arguments as of `error`."""
     _say(python_logging.INFO, text, values)
 
 
-class _Handler(python_logging.Handler):
-    """To stderr, whatever that is by now; what cannot be written is lost."""
-
-    def emit(self, record: python_logging.LogRecord) -> None:
-        streams.say(self.format(record))
-
-
-class _Formatter(python_logging.Formatter):
-    """W1201 00:54:19.123456 139947956812672 attach.py:120] text"""
-
-    def format(self, record: python_logging.LogRecord) -> str:
-        moment = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
-        return "%s%s.%06d %5d %s:%d] %s" % (
-            record.levelname[:1], moment, record.created % 1.0 * 1e6, record.thread or 0,
-            record.filename, record.lineno, super().format(record))
+def debug(text: str, *values: Any) -> None:
+    """Says what helps in a search; hidden unless the user lowers the logger's level."""
+    _say(python_logging.DEBUG, text, values)
 
 
 def _say(level: int, text: str, values: Any) -> None:
-    if not any(isinstance(one, _Handler) for one in _LOGGER.handlers):
-        handler = _Handler()
-        handler.setFormatter(_Formatter())
-        _LOGGER.propagate = False
-        _LOGGER.addHandler(handler)
-        if _LOGGER.level == python_logging.NOTSET:
-            _LOGGER.setLevel(python_logging.WARNING)
+    if level < (_LOGGER.level or python_logging.INFO):
+        return
     if text != "%s":
-        # Names and paths were written by others; line ends are ours alone.
         values = tuple(terminal(one) if isinstance(one, str) else one for one in values)
-    # Shown is the line that said it.
-    where = {"stacklevel": 3} if sys.version_info >= (3, 8) else {}
     try:
-        _LOGGER.log(level, text, *values, **where)  # type: ignore[arg-type]
+        message = text % values if values else text
+    except Exception as fault:  # pylint: disable=broad-except
+        message = "%s %r (%s)" % (text, values, type(fault).__name__)
+    streams.say(PREFIX + _WORDS.get(level, "") + message)
+    try:
+        record = _LOGGER.makeRecord(_LOGGER.name, level, "", 0, message, (), None)
+        for handler in _LOGGER.handlers:
+            if level >= handler.level:
+                handler.handle(record)
     except Exception:  # pylint: disable=broad-except
         pass  # from a handler that somebody has added: no training ends for our words

@@ -177,7 +177,7 @@ def tell_problems(emulated: bool) -> None:
     for text in cluster.problems:
         messages.warning("%s.", text)
     if cluster.problems and emulated and cluster.size > 1:
-        messages.warning(
+        messages.info(
             "A rehearsal of %d ranks is as many processes with RANK_SIZE=%d, each with a RANK_ID of"
             " its own, the same as ASCEND_DEVICE_ID, and RANK_TABLE_FILE, which may be any file"
             " here.", cluster.size, cluster.size)

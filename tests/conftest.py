@@ -40,7 +40,6 @@ def caplog(caplog):
     """pytest's, for our messages too: their logger passes nothing on to the root logger."""
     logger = logging.getLogger("keras_npu_dump")
     logger.addHandler(caplog.handler)
-    logger.propagate = False
     yield caplog
     logger.removeHandler(caplog.handler)
 

@@ -27,6 +27,8 @@ def set_up(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
     """
     for text in resolved.remarks:
         messages.warning("%s", text)
+    for text in resolved.notes:
+        messages.info("%s", text)
     if resolved.action == NOTHING:
         return None
     config = resolved.config

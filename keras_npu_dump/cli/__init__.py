@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any, Callable, List, Optional
 
+from keras_npu_dump import messages
 from keras_npu_dump._version import __version__
 from keras_npu_dump.cli import collecting, diagnosing, exporting, inspecting, memory, triaging
 from keras_npu_dump.cli.common import PROGRAM, Parser
@@ -41,19 +42,19 @@ def main(argv: Optional[List[str]] = None) -> int:
             return 1  # there is nobody to tell
         # The lines to swap are ours; in all other messages a line break is part of a name.
         text = str(error) if isinstance(error, DeviceOpenedError) else terminal(str(error))
-        streams.say("%s: %s" % (PROGRAM, text))
+        messages.error("%s", text)
         return 2
     except MemoryError:
-        streams.say("%s: %s" % (PROGRAM, memory.TEXT))
+        messages.error("%s", memory.TEXT)
         return 2
     except FileNotFoundError:
         if _has_working_directory():
             raise
-        streams.say("%s: the working directory was deleted: change to another one, or give"
-                    " absolute paths" % PROGRAM)
+        messages.error("the working directory was deleted: change to another one, or give"
+                       " absolute paths")
         return 2
     except KeyboardInterrupt:
-        streams.say("%s: interrupted" % PROGRAM)
+        messages.info("interrupted")
         return 130
 
 

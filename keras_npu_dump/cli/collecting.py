@@ -3,9 +3,8 @@ import argparse
 import os
 from typing import Any
 
-from keras_npu_dump.cli.common import PROGRAM, print_json
-from keras_npu_dump.files import streams
-from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump import messages
+from keras_npu_dump.cli.common import print_json
 from keras_npu_dump.records.layout import MANIFEST_FILE
 
 
@@ -46,8 +45,8 @@ def collect(options: argparse.Namespace) -> int:
             progress=progress)
     if manifest.path is None and not manifest.empty and _is_whole(options.path, manifest):
         # A part of a dump is answered, and written only where --output says.
-        streams.say("%s: cannot write %s; --output FILE puts the manifest elsewhere" % (
-            PROGRAM, terminal(os.path.join(manifest.dump_path, MANIFEST_FILE))))
+        messages.warning("cannot write %s; --output FILE puts the manifest elsewhere",
+                         os.path.join(manifest.dump_path, MANIFEST_FILE))
     if options.json:
         print_json(manifest.to_json())
     else:

@@ -4,6 +4,7 @@ import json
 import sys
 from typing import Any, NoReturn
 
+from keras_npu_dump import messages
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.quoting import terminal
 from keras_npu_dump.report.printing import put
@@ -23,7 +24,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints usage and message to stderr, and ends with status 2."""
-        streams.say("%s%s: error: %s" % (self.format_usage(), self.prog, terminal(message)))
+        streams.say(self.format_usage().rstrip("\n"))
+        messages.error("%s", terminal(message))
         sys.exit(2)
 
 

@@ -10,7 +10,6 @@ from keras_npu_dump import messages
 from keras_npu_dump.cli.common import PROGRAM, print_json
 from keras_npu_dump.cli.script_streams import own_stdout
 from keras_npu_dump.errors import DumpError, FormatError, InputError, OutputError
-from keras_npu_dump.files import streams
 from keras_npu_dump.files.read_limited import MAX_FLAG_FILE, read_record
 from keras_npu_dump.report.printing import put
 
@@ -107,8 +106,8 @@ def run(arguments: List[str]) -> int:
         put(RUN_USAGE + values.module_help(PROGRAM) + values.module_help("keras_npu_dump") + "\n")
         return 0
     if not rest:
-        streams.say("%s: SCRIPT: expected a Python file after the options. Received: nothing.\n%s"
-                    % (PROGRAM, RUN_USAGE))
+        messages.error("%s", "SCRIPT: expected a Python file after the options. Received:"
+                       " nothing.\n" + RUN_USAGE.rstrip("\n"))
         return 2
     config = _run_config(values)
     _tell_options_after_script(rest[0], rest[1:])

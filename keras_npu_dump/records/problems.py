@@ -59,7 +59,12 @@ class Problem:
     path: Optional[str] = None
 
     def __str__(self) -> str:
-        text = terminal("%s: %s [%s]" % (self.severity, self.message, self.code))
+        return "%s: %s" % (terminal(self.severity), self.text)
+
+    @property
+    def text(self) -> str:
+        """Message and code in a line, and the hint in one of its own."""
+        text = terminal("%s [%s]" % (self.message, self.code))
         return text + ("\n  %s" % terminal(self.hint) if self.hint else "")
 
     def to_json(self) -> Dict[str, Any]:

@@ -1,9 +1,11 @@
 """Prints a manifest: the table to stdout, and after a training its problems to stderr."""
 from typing import Any
 
+from keras_npu_dump import messages
 from keras_npu_dump.records.manifest import Manifest
-from keras_npu_dump.records.manifest_text import manifest_text, problems_text
-from keras_npu_dump.report.printing import GREEN, RED, YELLOW, print_text, tell_text
+from keras_npu_dump.records.manifest_text import manifest_text
+from keras_npu_dump.records.problems import ERROR, WARNING
+from keras_npu_dump.report.printing import GREEN, RED, YELLOW, print_text
 
 _COLOURS = {"exact": GREEN, "content": GREEN, "guess": RED, "error": RED, "warning": YELLOW}
 
@@ -22,5 +24,11 @@ def print_manifest(manifest: Manifest, after_training: bool = False, file: Any =
     try:
         print_text(manifest_text(manifest, after_training), _COLOURS, file)
     finally:
-        if manifest.problems and after_training:
-            tell_text(problems_text(manifest), _COLOURS)
+        if after_training:
+            _tell_problems(manifest)
+
+
+def _tell_problems(manifest: Manifest) -> None:
+    say = {ERROR: messages.error, WARNING: messages.warning}
+    for problem in manifest.problems:
+        say.get(problem.severity, messages.info)("%s", problem.text)

@@ -39,17 +39,6 @@ def print_text(text: str, colours: Optional[Mapping[str, str]] = None, file: Any
     _put(_coloured(terminal_lines(text), colours or {}, file) + "\n", file)
 
 
-def tell_text(text: str, colours: Optional[Mapping[str, str]] = None) -> None:
-    """`print_text` to stderr; lost where that takes nothing.
-
-    Args:
-      text: without the last line end.
-      colours: as of `print_text`.
-    """
-    file = getattr(sys, "stderr", None)
-    streams.tell(file, _coloured(terminal_lines(text), colours or {}, file) + "\n")
-
-
 def _put(text: str, file: Any) -> None:
     file = sys.stdout if file is None else file
     if file is None:

@@ -10,13 +10,14 @@ import re
 import sys
 from typing import Any, List, NamedTuple, Optional
 
-OURS = re.compile(r"(?:[IWEF]\d{4} .*?\] (?=\S)|keras-npu-dump: )(.*)")
+OURS = re.compile(r"keras-npu-dump: (?:(?:warning|error): )?(.*)")
+COLLECTED = re.compile(r" \[[a-z-]+\]$")  # the problems of the manifest, which end with their code
 USUAL = ("Dump data, graphs and records go to", "The dump folder lies inside",
          "emulator: npu_device", "The first dump is there")
 
 
 class Trained(NamedTuple):
-    """What became of it; `said` are our messages beside those of every run."""
+    """What became of it; `said` are our messages beside those of every run and of collect."""
 
     status: int
     weights: Optional[str]
@@ -46,7 +47,8 @@ def read(done: Any) -> Trained:
     said = [match.group(1) for match in map(OURS.match, done.stderr.splitlines()) if match]
     weights = re.search(r"^weights (\w+)$", done.stdout, re.M)
     return Trained(done.returncode, weights and weights.group(1),
-                   [one for one in said if not one.startswith(USUAL)], done.stdout, done.stderr)
+                   [one for one in said if not one.startswith(USUAL) and not COLLECTED.search(one)],
+                   done.stdout, done.stderr)
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def test_a_dump_path_without_room_is_told_before_the_script_runs(tmp_path, lengt
     done = run_command(command("run", "--emulate", "--data_dump_path=" + path, "script.py"),
                        tmp_path, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("keras-npu-dump: dump_path: expected")
+    assert done.stderr.startswith("keras-npu-dump: error: dump_path: expected")
     assert done.stderr.count("\n") == 1 and len(done.stderr) < 1000
     assert os.listdir(str(tmp_path)) == ["script.py"]
 
@@ -129,7 +129,7 @@ def test_in_a_working_directory_that_is_gone(tmp_path):
                       ("export", "d", "--to", "npy"), ("triage", "d"), ("doctor", "--emulate")):
         done = run(*arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
-        assert done.stderr.startswith("keras-npu-dump: ") and done.stderr.count("\n") == 1
+        assert done.stderr.startswith("keras-npu-dump: error: ") and done.stderr.count("\n") == 1
     assert json.loads(run("doctor", "--json", "--emulate", "--data_dump_path=" + path).stdout)
 
 

@@ -238,6 +238,6 @@ def test_a_working_directory_that_was_deleted(here, capsys, monkeypatch, command
         word[0] in "mgjo" and word != "msaccucmp" for word in command[3:])
     assert status == 2 if relative else status in (0, 1)
     if status == 2:
-        assert shown.err.startswith("keras-npu-dump: ") and shown.err.count("\n") == 1
+        assert shown.err.startswith("keras-npu-dump: error: ") and shown.err.count("\n") == 1
     else:
         assert shown.out

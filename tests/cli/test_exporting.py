@@ -34,7 +34,7 @@ def refused(capsys, *arguments):
     status = main([str(one) for one in arguments])
     shown = capsys.readouterr()
     assert (status, shown.out) == (2, ""), shown
-    assert shown.err.startswith("keras-npu-dump: ") and shown.err.count("\n") == 1
+    assert shown.err.startswith("keras-npu-dump: error: ") and shown.err.count("\n") == 1
     return shown.err
 
 
@@ -93,7 +93,8 @@ for command in (["d"], glob.glob("d/2*/0"), ["d", "--json"]):
                               stderr=subprocess.PIPE, universal_newlines=True)
         lines = done.stderr.splitlines()
         assert done.returncode == 0 and lines[1:6:2] == ["2"] * 3, done.stderr
-        assert all(line.startswith("keras-npu-dump: ") and "ro" in line for line in lines[:6:2])
+        assert all(line.startswith("keras-npu-dump: error: ") and "ro" in line
+                   for line in lines[:6:2])
         # A dump that may not be written to is collected; that no manifest was written is said.
         for line in (lines[6], lines[9]):
             assert "cannot write" in line and "d/manifest.json; --output" in line

@@ -49,12 +49,12 @@ def test_capitals_of_a_type_do_not_matter(dump, capsys):
 
 def test_it_is_said_which_filter_let_nothing_through(dump, capsys):
     message = refused(capsys, "inspect", dump, "--op", "d1/MatMul$", "--type", "Relu")
-    assert message.startswith("keras-npu-dump: op_type: ") and "but of MatMul" in message
+    assert message.startswith("keras-npu-dump: error: op_type: ") and "but of MatMul" in message
     message = refused(capsys, "inspect", dump, "--op", "conv", "--type", "Relu")
-    assert message.startswith("keras-npu-dump: op: ")
+    assert message.startswith("keras-npu-dump: error: op: ")
     assert "there are MatMul" in refused(capsys, "inspect", dump, "--type", "MatMulV2")
     message = refused(capsys, "inspect", dump, "--type", "Relu", "--role", "eval")
-    assert message.startswith("keras-npu-dump: role: ") and "train, or all" in message
+    assert message.startswith("keras-npu-dump: error: role: ") and "train, or all" in message
 
 
 @pytest.mark.parametrize("step, indices", [

@@ -50,7 +50,8 @@ def place(job, tmp_path):
 def test_a_stdout_that_takes_nothing_is_one_message_and_status_2(place, name, state):
     done = run_with(COMMAND + COMMANDS[name], place, stdout=state)
     assert done.returncode == 2
-    assert done.stderr.startswith("keras-npu-dump: stdout: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("keras-npu-dump: error: stdout: ")
+    assert done.stderr.count("\n") == 1
     if name.startswith("collect") and "help" not in name:
         assert (place / "d" / "manifest.json").exists()  # what was found is not lost
 

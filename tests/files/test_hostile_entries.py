@@ -213,7 +213,8 @@ def test_as_the_argument_it_is_one_message(tree, capsys, kind):
     for command in as_path(path, folder):
         status, out, err = run(capsys, *command)
         assert (status, out) == (2, ""), (command, out, err)
-        assert "odd" in err and err.startswith("keras-npu-dump: ") and err.count("\n") == 1, command
+        assert "odd" in err and err.startswith("keras-npu-dump: error: "), command
+        assert err.count("\n") == 1, command
     assert not os.path.lexists("out")
 
 

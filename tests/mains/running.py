@@ -38,6 +38,12 @@ def run_script(folder, command, status, env):
     return done
 
 
+def speaks_alike(done):
+    """Whether all of its stderr is ours, each message begun as all are."""
+    lines = done.stderr.splitlines()
+    return lines != [] and all(line.startswith(("keras-npu-dump: ", "  ")) for line in lines)
+
+
 def manifest(folder, dump_path="d"):
     """The only manifest that a process has left in `folder`."""
     path, = pathlib.Path(folder, dump_path).glob("runs/*/manifest.json")

@@ -1,7 +1,7 @@
 """Do mains that use the package work as their flags are, or are told what to change?"""
 import pytest
 
-from tests.mains.running import codes, journal, manifest, run_main, run_plain, trained
+from tests.mains.running import codes, journal, manifest, run_main, run_plain, speaks_alike, trained
 
 FIRST = (0, (0, 0, 0))
 
@@ -19,6 +19,7 @@ def test_booleans_as_strings_that_say_yes_an_empty_path_and_the_old_default_of_t
     assert done.stdout == "manifest\n"
     assert "executions 0 to 5, and data_index 10" in done.stderr  # when the fit begins
     assert "step 10 not reached, 6 executions ran" in done.stderr
+    assert speaks_alike(done)
     document = manifest(tmp_path, "output/data_dump")
     assert "step-not-reached" in codes(document) and trained(document) == []
 
@@ -93,7 +94,7 @@ def test_a_session_around_a_custom_loop(tmp_path, off):
 
 def test_a_callback_that_a_class_filter_has_dropped(tmp_path):
     done = run_main(tmp_path, "custom_loop.py", "--filtered")
-    assert "none of its hooks was ever called" in done.stderr
+    assert "none of its hooks was ever called" in done.stderr and speaks_alike(done)
     assert trained(manifest(tmp_path)) == [[(0, None)]]
 
 

@@ -129,7 +129,7 @@ def test_what_all_ranks_were_asked_for_is_kept_beside_what_this_one_does():
     assert (found.config.is_off, found.asked.is_off) == (True, False)
     assert (found.config.dump_path, found.asked.dump_path) == ("/cwd/d", "/cwd/d")
     assert found.said_path == "d"
-    assert len(found.remarks) == 1 and "Rank 1" in found.remarks[0]
+    assert found.remarks == () and len(found.notes) == 1 and "Rank 1" in found.notes[0]
 
 
 def test_what_is_explicit_stays_so():

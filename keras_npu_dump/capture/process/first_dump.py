@@ -177,8 +177,8 @@ class Watcher(threading.Thread):
         arrived = "The first dump is there: data_index %d, %d files, %s, in %s" % (
             self._wanted.data_index, found.files, _bytes(found.size), found.folder)
         if self._more is None:
-            messages.warning("%s; each further one takes as much, %s are free.", arrived,
-                            _bytes(free))
+            messages.info("%s; each further one takes as much, %s are free.", arrived,
+                          _bytes(free))
             return
         needed = found.size * self._more
         if free is not None and needed > free:
@@ -187,10 +187,10 @@ class Watcher(threading.Thread):
                 " iterations, dump_data='stats', or fewer operators (dump_layer)."
                 % (arrived, self._more, _bytes(needed), _bytes(free)))
         elif self._more:
-            messages.warning("%s; %d more to come, about %s, %s are free.", arrived, self._more,
-                            _bytes(needed), _bytes(free))
+            messages.info("%s; %d more to come, about %s, %s are free.", arrived, self._more,
+                          _bytes(needed), _bytes(free))
         else:
-            messages.warning("%s.", arrived)
+            messages.info("%s.", arrived)
 
     def _tell_missing(self) -> None:
         wanted = self._wanted

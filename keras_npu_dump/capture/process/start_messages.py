@@ -12,7 +12,7 @@ def tell(config: DumpConfig, warnings: Sequence[str]) -> None:
       config: what this process dumps, its folder absolute; it is not off.
       warnings: of the folder, see `guards.admit`.
     """
-    messages.warning("Dump data, graphs and records go to %s", config.dump_path)
+    messages.info("Dump data, graphs and records go to %s", config.dump_path)
     for text in warnings:
         messages.warning("%s", text)
     if config.dump_step.is_all and config.enable_dump and config.dump_data == "tensor":

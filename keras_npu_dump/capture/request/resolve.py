@@ -71,6 +71,7 @@ class ResolvedDump(NamedTuple):
       asked: what all ranks were asked for, its folder absolute.
       said_path: the folder in the words of who asked.
       remarks: what the user must be told.
+      notes: what is as it was asked for, and good to know.
     """
 
     action: str
@@ -78,6 +79,7 @@ class ResolvedDump(NamedTuple):
     asked: DumpConfig
     said_path: str
     remarks: Tuple[str, ...] = ()
+    notes: Tuple[str, ...] = ()
 
 
 def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
@@ -109,6 +111,7 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
                                      held.faces, situation.opened)
         return ResolvedDump(JOIN, held.asked, held.asked, held.said_path)
     action = ATTACH if situation.opened else CONFIGURE
+    notes: Tuple[str, ...] = ()
     asked: Dict[str, Any] = {"dump_path": wanted["dump_path"]}
     device = _with_absolute_path(situation.options, situation.cwd)
     if action == ATTACH:
@@ -126,10 +129,10 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
         here = dict(asked)
         if not chosen:
             here.update(enable_dump=False, enable_dump_debug=False)
-            remarks = (*remarks, _NOT_CHOSEN % (cluster.rank, asked["dump_path"]))
+            notes = (_NOT_CHOSEN % (cluster.rank, asked["dump_path"]),)
     explicit = config.explicit
     return ResolvedDump(action, config.replace(explicit=explicit, **here),
-                        config.replace(explicit=explicit, **asked), said_path, remarks)
+                        config.replace(explicit=explicit, **asked), said_path, remarks, notes)
 
 
 def absolute(path: str, cwd: str) -> str:

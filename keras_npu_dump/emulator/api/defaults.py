@@ -83,7 +83,7 @@ def _inline_nested(function_class: Any) -> None:
                 return _raw(self)(*args, **kwargs)
             except Exception as error:
                 # As the adapter: whatever it is, call it nested.
-                messages.info("emulator: %s is called, not inlined (%r)", self, error)
+                messages.debug("emulator: %s is called, not inlined (%r)", self, error)
                 return original(self, *args, **kwargs)
         _STATE.entered = True
         try:

@@ -63,7 +63,7 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":
     options = global_options()
     with _lock:
         if device_id in _npu_device_instances:
-            messages.info("Npu instance on device %s already created", device_id)
+            messages.debug("Npu instance on device %s already created", device_id)
             return _npu_device_instances[device_id]
         if _npu_device_instances:
             raise RuntimeError(
@@ -73,8 +73,8 @@ def open(device_id: Optional[int] = None) -> "NpuDeviceHandle":
         ENGINE.open(GeSession(options.as_dict(), device_id))
         handle = NpuDeviceHandle(device_id, workers, rank)
         _npu_device_instances[device_id] = handle
-        messages.warning("emulator: npu_device is emulated; device %d is this machine's CPU or"
-                         " GPU.", device_id)
+        messages.info("emulator: npu_device is emulated; device %d is this machine's CPU or"
+                      " GPU.", device_id)
         return handle
 
 

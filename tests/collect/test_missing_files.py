@@ -307,6 +307,21 @@ def test_an_overflow_run_without_overflow(tmp_path, changes, count, severity):
     assert told(collect(str(tmp_path)), "not-dumped") == [(severity, ".")]
 
 
+def test_overflow_detection_that_found_nothing_is_healthy_whoever_counted(tmp_path):
+    """Beside an earlier launch, and where `with dump.step():` was never entered."""
+    making.steps(tmp_path, train_ops(), (0,))
+    making.record(tmp_path, (0,), 3, run_id="earlier", options={"dump_step": "0|9"})
+    making.record(tmp_path, sections=[], run_id="overflow", pid=8,
+                  options={"enable_dump": False, "enable_dump_debug": True},
+                  started=making.iso(making.START + 4000), ended=making.iso(making.START + 4100))
+    journal = tmp_path / "runs/overflow/iterations.jsonl"
+    journal.write_text('{"event": "section", "section": 0, "model": "loop", "reason": "start"}\n'
+                       '{"event": "count", "section": 0, "count": 0, "final": true}\n')
+    manifest = collect(str(tmp_path))
+    assert told(manifest, "not-dumped") == [("info", ".")]
+    assert manifest.errors == []
+
+
 def test_a_loop_of_ones_own_whose_graph_does_not_look_like_training_is_not_missed(tmp_path):
     making.graph(tmp_path / "graphs/pid_7_deviceid_0", "__inference_own_9", making.eval_ops(), 3)
     making.steps(tmp_path, making.eval_ops(), (0, 5), "__inference_own_9")

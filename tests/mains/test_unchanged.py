@@ -28,6 +28,7 @@ def test_argparse_at_import_strict_with_the_shells_empty_arguments(tmp_path):
     (["--data_dump_flag=True", "--data_dump_step=2", "--data_dump_path=own"],
      ["dump_path is 'own'", "dump_step is '2'", "'7'", "one place only"]),
     (["--data_dump_flag=True", "--over_dump=True"], ["enable_dump and enable_dump_debug", "one"]),
+    (["--over_dump=True", "--over_dump_path=own"], ["enable_dump_debug is '1'", "one place only"]),
 ])
 def test_a_conflict_is_told_before_anything_trains(tmp_path, arguments, parts):
     options = ["--data_dump_step=7"] if "own" in arguments[-1] else ["--data_dump_path="]
@@ -35,6 +36,14 @@ def test_a_conflict_is_told_before_anything_trains(tmp_path, arguments, parts):
     for part in parts:
         assert part in done.stderr
     assert "Traceback" not in done.stderr and done.stdout == ""
+
+
+def test_overflow_detection_that_finds_nothing_is_well_also_in_strict(tmp_path):
+    done = run_main(tmp_path, "plain_keras.py",
+                    options=["--over_dump", "--over_dump_path=d", "--data_dump_strict"])
+    document = manifest(tmp_path)
+    assert codes(document) == [] and codes(document, "info") == ["not-dumped"]
+    assert "error" not in done.stderr + done.stdout
 
 
 def test_absl_under_app_run_and_its_own_status(tmp_path):

@@ -89,6 +89,9 @@ def test_what_is_dumped(asked, around, action, dumped):
     ({"dump_step": 5}, {"dump_step": "3"}, ConfigError, ["dump_step", "'3'", "'5'"]),
     ({"dump_path": "mine"}, {"dump_path": "theirs"}, ConfigError, ["dump_path", "/cwd/mine"]),
     ({"enable_dump": True}, {"enable_dump_debug": "1"}, ConfigError, ["enable_dump_debug"]),
+    # Steps, layers and the like are of data dump: who names them does not want what overflows.
+    ({"dump_step": 3}, {"enable_dump_debug": "1"}, ConfigError, ["enable_dump_debug", "'0'"]),
+    ({"dump_layer": ["a"]}, {"enable_dump_debug": "1"}, ConfigError, ["enable_dump_debug"]),
     ({}, {"enable_dump": "1", "enable_dump_debug": "1"}, ConfigError, ["Expected one of the two"]),
     # The working directory was deleted.
     ({"dump_path": "d"}, {"cwd": ""}, ConfigError, ["absolute path", "'d'"]),

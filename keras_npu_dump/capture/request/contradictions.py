@@ -18,6 +18,9 @@ Options = Mapping[str, Optional[str]]
 
 # enable_dump and enable_dump_debug exclude each other: a choice of either is a choice of both.
 _SWITCHES = frozenset(("enable_dump", "enable_dump_debug"))
+# Options that say something of data dump alone: overflow detection knows neither steps nor
+# modes nor layers (ge, dump_properties.cc).
+_DATA_DUMP = frozenset(("dump_step", "dump_mode", "dump_data", "dump_layer"))
 # The options that a script may set itself in global_options().dump_config; and dump_path.
 _ADOPTED = ("dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
 
@@ -94,7 +97,10 @@ def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: 
     """
     theirs = {name: str(current[name]) for name in _differing(wanted, current)
               if current[name] not in (NPU_DEFAULTS[name], None, "")}
-    chosen = explicit | _SWITCHES if explicit & _SWITCHES else explicit
+    chosen = explicit
+    # Of `run`, dump_path is --data_dump_path where --over_dump is not given.
+    if explicit & (_SWITCHES | _DATA_DUMP) or (who == RUN and "dump_path" in explicit):
+        chosen = explicit | _SWITCHES
     clashes = [name for name in theirs if name in chosen
                and not (name == "dump_path" and current_path == wanted["dump_path"])]
     if clashes:

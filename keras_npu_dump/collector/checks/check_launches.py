@@ -24,12 +24,12 @@ def tell_launches(job: Job, problems: Problems) -> None:
     if older:
         problems.add("run-older", "%s are of an earlier launch: listed, not checked" % (
             ", ".join(older[:6])), severity=INFO)
-    if not processes.sessions:
+    if not latest:
         _tell_nothing(job, problems)
 
 
 def _tell_nothing(job: Job, problems: Problems) -> None:
-    """No dump folder at all: where nothing has told why, this does."""
+    """No dump folder of what is checked: where nothing has told why, this does."""
     processes = job.processes
     if not processes.own:
         problems.add(
@@ -40,7 +40,7 @@ def _tell_nothing(job: Job, problems: Problems) -> None:
             hint="is this the training's dump_path, on this machine and in this container?",
             path=job.path)
     elif problems.count("step-not-reached") == 0 and problems.count("not-dumped") == 0:
-        why, severity = _why_nothing(processes.own)
+        why, severity = _why_nothing(processes.latest_runs or processes.own)
         problems.add("not-dumped", "nothing was dumped: %s" % why, path=job.path,
                      severity=severity)
 

@@ -67,7 +67,8 @@ def watched(run: RecordedRun) -> bool:
     an opened device is believed."""
     if run.document.get("opened") is False:
         return False
-    return not run.sections or any(section.count != 0 for section in run.sections)
+    return (not run.sections or is_uncounted_loop(run)
+            or any(section.count != 0 for section in run.sections))
 
 
 def tell_death(run: RecordedRun, problems: Problems) -> None:

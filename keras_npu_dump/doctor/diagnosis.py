@@ -87,6 +87,7 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     versions = _versions()
     device = _device(emulate, cluster.device, versions, problems)
     problems += [Finding("cluster", "error", text) for text in cluster.problems]
+    problems += [Finding("cluster", "warning", text) for text in ranks.doubts()]
     try:
         chosen, remarks = ranks.is_chosen(config.ranks, cluster)
         problems += [Finding("ranks", "warning", text) for text in remarks]

@@ -3,6 +3,7 @@ who wins where several decide the same."""
 import os
 from typing import List, Mapping, NamedTuple, Optional, Tuple
 
+from keras_npu_dump import ranks
 from keras_npu_dump.capture.device import loop_size
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor.finding import Finding
@@ -62,11 +63,16 @@ def examine(config: DumpConfig, dump_path: str,
         " own; Keras with steps_per_execution has to be %d too" % (size, size)))
     for name, effect in (
             ("ASCEND_DEVICE_ID", "the device that open() opens; 0 where it is not set"),
-            ("RANK_ID", "this process's rank; 0 where it is not set"),
+            ("RANK_ID", "this process's rank; where it is not set mpirun or srun say it, else 0"),
             ("RANK_SIZE", "number of processes; one where it is not set"),
             ("RANK_TABLE_FILE", "describes the cluster, together with RANK_ID"),
             ("CM_CHIEF_IP", "describes the cluster, instead of RANK_TABLE_FILE"),
+            ("CM_CHIEF_PORT", "port of the chief, with CM_CHIEF_IP"),
+            ("CM_CHIEF_DEVICE", "device of the chief, with CM_CHIEF_IP"),
             ("CM_WORKER_SIZE", "number of processes, instead of RANK_SIZE"),
+            ("CM_WORKER_IP", "address of this host, with CM_CHIEF_IP"),
+            *((name, "rank by the launcher, taken where RANK_ID is not set")
+              for name in ranks.LAUNCHED),
             ("AOE_MODE", "tuning; not together with a dump")):
         if name in values or name in ("ASCEND_DEVICE_ID", "RANK_ID", "RANK_SIZE"):
             found.append(Variable(name, values.get(name), effect))

@@ -7,7 +7,7 @@ import os
 import time
 from typing import Dict
 
-from keras_npu_dump import liveness
+from keras_npu_dump import liveness, ranks
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.paths import current_folder
@@ -20,6 +20,7 @@ RECORDED = (
     "NPU_COLLECT_PATH", "ASCEND_WORK_PATH", "NPU_LOOP_SIZE", "AOE_MODE",
     "ASCEND_DEVICE_ID", "ASCEND_RT_VISIBLE_DEVICES", "RANK_ID", "RANK_SIZE", "RANK_TABLE_FILE",
     "CM_CHIEF_IP", "CM_CHIEF_PORT", "CM_CHIEF_DEVICE", "CM_WORKER_SIZE", "CM_WORKER_IP",
+    *ranks.LAUNCHED,
     "TF_ENABLE_ONEDNN_OPTS", "KERAS_NPU_DUMP_EMULATE_CANN",
 )
 

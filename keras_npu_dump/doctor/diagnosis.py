@@ -99,8 +99,8 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
         problems.append(Finding("ranks", "info", "rank %s is none of data_dump_ranks: this process"
                                 " would dump nothing" % cluster.rank))
     for found in dump_blockers.of_environment():
-        severity = "warning" if found.code == "loop-misspelt" else "error"
-        problems.append(Finding(found.code, severity, found.message))
+        problems.append(Finding(
+            found.code, "error" if found.fatal else "warning", found.message))
     path = _path(config, problems)
     environment, more = variables.examine(config, path["dump_path"])
     problems += more

@@ -4,19 +4,26 @@ import os
 from typing import List, Mapping, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import ranks
-from keras_npu_dump.capture.device import loop_size
+from keras_npu_dump.capture.device import fusion_result, loop_size
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor.finding import Finding
 from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.records.layout import GRAPHS, graph_places
 
+# What a script writes before the name of an option.
+OPTION = "global_options()."
+# What the numbers of DUMP_GRAPH_LEVEL ask for (GE, graph_utils.cc).
+_LEVELS = {"1": "all but those of parts of graphs", "2": "the twelve that GE has chosen",
+           "3": "Build alone, the executed graphs",
+           "4": "PreRunBegin alone, graphs before they are compiled"}
+
 
 class Variable(NamedTuple):
-    """An environment variable.
+    """An environment variable, or an option of the device.
 
     Attributes:
-      name: as the shell knows it.
-      value: its value; None where it is not set.
+      name: as the shell, or a script, knows it.
+      value: its value; None where it is not set, and of an option, which only a script sets.
       effect: what it does to a dump, in words.
     """
 
@@ -73,10 +80,31 @@ def examine(config: DumpConfig, dump_path: str,
             ("CM_WORKER_IP", "address of this host, with CM_CHIEF_IP"),
             *((name, "rank by the launcher, taken where RANK_ID is not set")
               for name in ranks.LAUNCHED),
-            ("AOE_MODE", "tuning; not together with a dump")):
+            ("AOE_MODE", "tuning; not together with a dump"),
+            ("NPU_COLLECT_PATH_EXE", "dumps exceptions in full, as NPU_COLLECT_PATH does where it"
+             " is set; has no say about graph files"),
+            ("ASCEND_DUMP_SCENE", "dumps what an AI Core was given that fails; wins over"
+             " enable_exception_dump and NPU_COLLECT_PATH"),
+            ("ASCEND_DUMP_PATH", "where the files of ASCEND_DUMP_SCENE go, before ASCEND_WORK_PATH;"
+             " by GE's documentation graph files, too")):
         if name in values or name in ("ASCEND_DEVICE_ID", "RANK_ID", "RANK_SIZE"):
             found.append(Variable(name, values.get(name), effect))
-    return found, findings
+    return found + _options(values, folder), findings
+
+
+def _options(values: Mapping[str, str], graph_folder: str) -> List[Variable]:
+    """Options that are the script's, and that no environment shows."""
+    work = values.get("ASCEND_WORK_PATH")
+    where = os.path.join(work, "FE", "{pid}") if work else "the working directory"
+    return [
+        Variable(OPTION + "export_compile_stat", None, "when %s is written to %s: 1, the default,"
+                 " at the end, 2 after each compilation, 0 never; it is kept in %s"
+                 % (fusion_result.NAME, where, graph_folder)),
+        Variable(OPTION + "op_debug_config", None, "a file with switches such as oom and ccec_g:"
+                 " operators are compiled another way; with NPU_COLLECT_PATH oom makes them fail"),
+        Variable("ge.maxDumpFileNum", None, "graph files with a higher number are not written;"
+                 " npu_device has no option for it, so there is no limit"),
+    ]
 
 
 def _graph_variables(config: DumpConfig, values: Mapping[str, str]) -> List[Variable]:
@@ -86,6 +114,8 @@ def _graph_variables(config: DumpConfig, values: Mapping[str, str]) -> List[Vari
             ("DUMP_GRAPH_LEVEL", config.graph_level, "at which stages of compiling")):
         if name in values:
             effect = "%s: yours stays" % what
+            if name == "DUMP_GRAPH_LEVEL" and values[name] in _LEVELS:
+                effect += " (%s)" % _LEVELS[values[name]]
         elif config.graph:
             effect = "%s: set to %s when a dump starts" % (what, ours)
         else:
@@ -93,7 +123,8 @@ def _graph_variables(config: DumpConfig, values: Mapping[str, str]) -> List[Vari
         found.append(Variable(name, values.get(name), effect))
     if "DUMP_GRAPH_FORMAT" in values:
         found.append(Variable("DUMP_GRAPH_FORMAT", values["DUMP_GRAPH_FORMAT"],
-                              "in which forms graph files are written: yours stays"))
+                              "in which forms graph files are written: yours stays; ge_proto is"
+                              " read here, onnx and readable are not"))
     return found
 
 

@@ -53,7 +53,8 @@ def graph_places(environment: Mapping[str, str]) -> List[GraphPlace]:
       environment: variables by name.
 
     Returns:
-      One place for each variable that is set, then the current folder.
+      One place for each variable that is set, then the current folder, and last what only
+      the documentation names.
     """
     places = []
     for variable, below, has_pid_folders in (
@@ -64,4 +65,7 @@ def graph_places(environment: Mapping[str, str]) -> List[GraphPlace]:
             places.append(GraphPlace(os.path.join(folder, below) if below else folder, variable,
                                      has_pid_folders))
     places.append(GraphPlace("", None, False))
+    if environment.get("ASCEND_DUMP_PATH"):
+        # First by GE's documentation; its public source does not read it.
+        places.append(GraphPlace(environment["ASCEND_DUMP_PATH"], "ASCEND_DUMP_PATH", True))
     return places

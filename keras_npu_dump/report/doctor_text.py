@@ -28,9 +28,8 @@ def doctor_text(diagnosis: Any) -> str:
         "%s=%s" % (name, value) for name, value in diagnosis.options.items()
         if name != "dump_path")))
     table = render_table(
-        ("variable", "value", "what it does here"),
-        [(one.name, "(not set)" if one.value is None else one.value or "(empty)", one.effect)
-         for one in diagnosis.environment])
+        ("variable, option", "value", "what it does here"),
+        [(one.name, _value(one), one.effect) for one in diagnosis.environment])
     lines += ["", *table.split("\n"), ""]
     for problem in diagnosis.problems:
         lines.append("%s: %s [%s]" % (problem.severity, problem.message, problem.code))
@@ -40,6 +39,12 @@ def doctor_text(diagnosis: Any) -> str:
     lines.append("%s would make a dump fail." % plural(errors, "thing") if errors
                  else "Nothing here would make a dump fail.")
     return "\n".join(map(terminal, lines))
+
+
+def _value(one: Any) -> str:
+    if one.value is None:
+        return "(the script's)" if "()." in one.name else "(not set)"
+    return str(one.value) or "(empty)"
 
 
 def _row(name: str, text: str) -> str:

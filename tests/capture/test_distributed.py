@@ -92,7 +92,8 @@ def test_what_npu_device_does_not_refuse_and_may_fail(values, part):
 @pytest.mark.parametrize("values, error, message", [
     ({"RANK_SIZE": "2", "CM_WORKER_SIZE": "2"}, ValueError,
      "RANK_SIZE and CM_WORK_SIZE cannot be configured at the same time"),
-    ({"RANK_SIZE": "2"}, RuntimeError, "CM_CHIEF_IP and RANK_TABLE_FILE are all not be configured."),
+    ({"RANK_SIZE": "2"}, RuntimeError,
+     "CM_CHIEF_IP and RANK_TABLE_FILE are all not be configured."),
     ({"RANK_SIZE": "2", "RANK_TABLE_FILE": "", "CM_CHIEF_IP": "1"}, RuntimeError,
      "CM_CHIEF_IP and RANK_TABLE_FILE cannot be configured at the same time."),
     ({"RANK_SIZE": "2", "RANK_TABLE_FILE": ""}, RuntimeError,

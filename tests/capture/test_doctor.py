@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from keras_npu_dump import ranks
 from keras_npu_dump.capture.device import guards
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor.diagnosis import examine
@@ -11,7 +12,8 @@ from tests.conftest import run_command
 
 CLEARED = ("DUMP_GE_GRAPH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_PATH", "DUMP_GRAPH_FORMAT",
            "NPU_COLLECT_PATH", "ASCEND_WORK_PATH", "NPU_LOOP_SIZE", "RANK_ID", "RANK_SIZE",
-           "RANK_TABLE_FILE", "CM_CHIEF_IP", "CM_WORKER_SIZE", "AOE_MODE", "ASCEND_DEVICE_ID")
+           "RANK_TABLE_FILE", "CM_CHIEF_IP", "CM_WORKER_SIZE", "AOE_MODE", "ASCEND_DEVICE_ID",
+           "NPU_COLLECT_PATH_EXE", "ASCEND_DUMP_SCENE", "ASCEND_DUMP_PATH", *ranks.LAUNCHED)
 
 
 @pytest.fixture(autouse=True)
@@ -42,13 +44,39 @@ def test_without_a_device():
 
 @pytest.mark.parametrize("variables, code", [
     ({"NPU_COLLECT_PATH": "/x"}, "collect-path"), ({"AOE_MODE": "1"}, "aoe"),
-    ({"DUMP_GE_GRAPH": "0"}, "graph-off"), ({"DUMP_GRAPH_LEVEL": "4"}, "graph-level"),
+    ({"NPU_COLLECT_PATH_EXE": "/x"}, "collect-path"),
     ({"RANK_SIZE": "2"}, "cluster"), ({"RANK_SIZE": "2", "CM_WORKER_SIZE": "2"}, "cluster"),
     ({"ASCEND_DEVICE_ID": "first"}, "cluster")])
 def test_variables_that_make_a_dump_fail(monkeypatch, variables, code):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert code in errors()
+
+
+@pytest.mark.parametrize("variables, code", [
+    ({"DUMP_GE_GRAPH": "0"}, "graph-off"), ({"DUMP_GRAPH_LEVEL": "4"}, "graph-level"),
+    ({"DUMP_GRAPH_FORMAT": "readable"}, "graph-format"),
+    ({"ASCEND_DUMP_SCENE": "aic_err_detail_dump"}, "dump-scene"),
+    ({"ASCEND_DUMP_PATH": "/x"}, "dump-path-variable"),
+    ({"CM_WORKER_SIZE": "2", "CM_CHIEF_IP": "1", "CM_CHIEF_PORT": "2", "CM_CHIEF_DEVICE": "0"},
+     "cluster")])
+def test_variables_that_are_worth_knowing(monkeypatch, variables, code):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = examine(DumpConfig(min_free_gb=0), emulate=True)
+    assert code in [one.code for one in found.problems if one.severity == "warning"]
+    assert found.errors == []
+    named = {one.name: one for one in found.environment}
+    assert all(named[name].value == value for name, value in variables.items())
+
+
+def test_options_that_only_a_script_sets_are_explained(monkeypatch):
+    monkeypatch.setenv("ASCEND_WORK_PATH", "/w")
+    effects = {one.name: one.effect for one in examine(emulate=True).environment}
+    assert "fusion_result.json is written to /w/FE/{pid}" in effects[
+        "global_options().export_compile_stat"]
+    assert "oom" in effects["global_options().op_debug_config"]
+    assert "higher number are not written" in effects["ge.maxDumpFileNum"]
 
 
 def test_a_path_below_a_file(here):

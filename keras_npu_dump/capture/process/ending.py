@@ -1,11 +1,14 @@
 """The end of a process: why it ends, in the words of its record, and what is done then."""
 import atexit
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from keras_npu_dump import messages, outages
+from keras_npu_dump.capture.device import environment, fusion_result
 from keras_npu_dump.capture.process import descriptors, end_messages, strict
 from keras_npu_dump.errors import DumpError
+from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.quoting import terminal
 
 if TYPE_CHECKING:
@@ -65,6 +68,7 @@ def close(capture: "Capture") -> None:
         status, cause, [one.index for one in capture.journal.sections], capture.journal.lost))
     if capture.config.is_off:
         return
+    _try(lambda: _keep_fusion_result(capture))
     lost = outages.summary()
     for line in ([] if lost is None else [lost]) + end_messages.of_the_end(capture):
         messages.warning("%s", terminal(line))
@@ -74,6 +78,13 @@ def close(capture: "Capture") -> None:
     if capture.strict:
         _try(lambda: strict.tell_at_exit(
             capture, capture.final or capture.collect(write=False)))
+
+
+def _keep_fusion_result(capture: "Capture") -> None:
+    if capture.config.graph:
+        folders = [current_folder(), capture.record.fields["cwd"]]
+        fusion_result.keep(fusion_result.places(os.environ, capture.pid, folders),
+                           environment.graph_folder(), capture.pid, capture.since)
 
 
 def _collect_last(capture: "Capture") -> None:

@@ -264,8 +264,8 @@ class Engine:
             # GE executor_dumper.cc: of a dynamic graph one of the two takes effect.
             messages.warning(
                 "emulator: graph %s has dynamic shapes; with enable_exception_dump=1 or"
-                " NPU_COLLECT_PATH only exceptions of such graphs are dumped, and nothing of its"
-                " data.", graph.name)
+                " NPU_COLLECT_PATH(_EXE) only exceptions of such graphs are dumped, and nothing of"
+                " its data.", graph.name)
             return
         left = unread.of_conditions(flat, graph.loop, call.lookup)
         if session.debug:

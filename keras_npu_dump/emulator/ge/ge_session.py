@@ -109,10 +109,10 @@ class GeSession:
 
     @property
     def exception_dump(self) -> bool:
-        """Whether exceptions are dumped in full; NPU_COLLECT_PATH has the same effect (GE
-        dump_manager.cc)."""
-        return (self.options.get("enable_exception_dump") == "1"
-                or bool(os.environ.get("NPU_COLLECT_PATH")))
+        """Whether exceptions are dumped in full; NPU_COLLECT_PATH has the same effect, and
+        NPU_COLLECT_PATH_EXE where that is not set (GE dump_manager.cc)."""
+        collect = os.environ.get("NPU_COLLECT_PATH", os.environ.get("NPU_COLLECT_PATH_EXE"))
+        return self.options.get("enable_exception_dump") == "1" or bool(collect)
 
     @property
     def time_folder(self) -> str:

@@ -17,6 +17,10 @@ MAX_JOURNAL_LINE = 16 << 20
 MAX_FLAG_FILE = 16 << 20
 # Three hundred bytes for each step of each graph on each device.
 MAX_MANIFEST = 64 << 20
+# Bytes of memory that a JSON document may take once it is read. Most of it is in objects (a
+# dict of one field takes 232 bytes, `{"a":0}` seven), texts, and what stands in lists.
+_MOST_MEMORY = 700 << 20
+_MEMORY = {b"{": 240, b"[": 90, b'"': 45, b",": 40}
 # Nothing that is counted has more; 2**63 has 19.
 _MOST_DIGITS = 40
 
@@ -69,8 +73,13 @@ def parse_json(content: bytes) -> Any:
     Python takes time that grows with the square of the digits, or refuses all of the document.
 
     Raises:
-      ValueError: it is none. RecursionError: it is nested too deep.
+      ValueError: it is none, or would take too much memory. RecursionError: it is nested too
+        deep.
     """
+    memory = sum(content.count(sign) * size for sign, size in _MEMORY.items())
+    if memory > _MOST_MEMORY:
+        raise ValueError("it has so many parts that it would take %s of memory, at most %s are"
+                         " given to it" % (human_bytes(memory), human_bytes(_MOST_MEMORY)))
     return json.loads(content.decode("utf-8"), parse_int=_whole_number)
 
 

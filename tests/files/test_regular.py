@@ -169,3 +169,20 @@ def test_what_is_no_json_is_told(tmp_path, text):
         stream.write(text)
     with pytest.raises(FormatError):
         read_limited.read_json(path, 1 << 20)
+
+
+@pytest.mark.parametrize("part, bytes_each", [(b'{"a":0},', 232), (b"{},", 64), (b"[],", 56)])
+def test_a_small_json_document_that_would_fill_the_memory_is_not_parsed(tmp_path, part, bytes_each):
+    path = tmp_path / "manifest.json"
+    path.write_bytes(b"[" + part * ((1 << 30) // bytes_each) + b"0]")
+    assert os.path.getsize(str(path)) < read_limited.MAX_MANIFEST
+    with pytest.raises(FormatError, match="so many parts that it would take .* of memory"):
+        read_limited.read_json(str(path), read_limited.MAX_MANIFEST)
+
+
+def test_the_memory_that_is_given_is_enough_for_the_largest_manifest():
+    """With as many parts as a real one has: there the limit of the size comes first."""
+    step = (b'{"data_index": 5, "iteration": {"fit": 0, "epoch": 1, "batch": 2}, "uncertain": null,'
+            b' "dump_dir": "20300317174640/0/__inference_train_function_55/5/5", "files": 41},')
+    weight = sum(step.count(sign) * size for sign, size in read_limited._MEMORY.items())
+    assert weight / len(step) * read_limited.MAX_MANIFEST < read_limited._MOST_MEMORY

@@ -176,7 +176,7 @@ def test_a_small_json_document_that_would_fill_the_memory_is_not_parsed(tmp_path
     path = tmp_path / "manifest.json"
     path.write_bytes(b"[" + part * ((1 << 30) // bytes_each) + b"0]")
     assert os.path.getsize(str(path)) < read_limited.MAX_MANIFEST
-    with pytest.raises(FormatError, match="so many parts that it would take .* of memory"):
+    with pytest.raises(FormatError, match="so many parts that it would take"):
         read_limited.read_json(str(path), read_limited.MAX_MANIFEST)
 
 

@@ -75,6 +75,8 @@ def _pair(job: Job, pair: Paired) -> Pair:
     if session.run_evidence:
         evidence.append(session.run_evidence)
     evidence.extend(graph.role_evidence)
+    if pair.counting:
+        evidence.append(pair.counting)
     return Pair(
         graph=job.processes.relative(graph.file.path), time=session.time, device=session.device,
         rank=session.rank,

@@ -5,6 +5,11 @@ its own from 0: that is how GE counts, per loaded graph, dumped or not
 (ge, davinci_model.cc). compile() makes a new function, so a new section; a second
 fit() of the same function goes on counting; evaluation and prediction are other
 graphs and disturb nothing.
+
+A dataset of unknown size ends in an execution that is aborted. Whether GE counts that one
+differs between its versions and between static and dynamic graphs (ge, davinci_model.cc,
+hybrid_model_executor.cc): here it is not counted, the place is noted, and executions after it
+are noted if either way of counting dumps them. Whoever reads finds out which it was.
 """
 import os
 import threading
@@ -22,8 +27,10 @@ class Section:
     """The counter of one training function.
 
     Attributes:
-      index: the data_index of the next execution; also how many there were.
-      next_wanted: the next data_index that is dumped, `NEVER` after the last.
+      index: the data_index of the next execution; also how many there were. After an end of
+        data it is that of a device which does not count those.
+      next_wanted: the next `index` that is dumped, `NEVER` after the last.
+      ends: how often the data has ended in an execution.
       batches: how many batches one execution takes.
       doubts: why indices from here on may be off; they add up.
       calls: how often the function was called, where that differs from `index`.
@@ -31,8 +38,8 @@ class Section:
       operators: its compute operators, where they are known.
     """
 
-    __slots__ = ("batches", "calls", "doubts", "graph_known", "graph_name", "index", "model",
-                 "next_wanted", "number", "operators")
+    __slots__ = ("batches", "calls", "doubts", "ends", "graph_known", "graph_name", "index",
+                 "model", "next_wanted", "number", "operators")
 
     def __init__(self, number: int, model: str, next_wanted: Any):
         self.number = number
@@ -42,6 +49,7 @@ class Section:
         self.batches = 1
         self.doubts: List[str] = []
         self.calls = 0
+        self.ends = 0
         self.graph_known = False
         self.graph_name: Optional[str] = None
         self.operators: List[str] = []
@@ -109,14 +117,22 @@ class Journal:
         with self._lock:
             return self._file.is_in_place()
 
-    def next_wanted(self, index: int) -> Any:
-        """The lowest data_index from `index` on that is dumped; `NEVER` where none is."""
-        found = None if self._steps is None else self._steps.next_from(index)
-        return NEVER if found is None else found
+    def next_wanted(self, index: int, ends: int = 0) -> Any:
+        """The lowest number from `index` on that is dumped; `NEVER` where none is.
 
-    def wants(self, index: int) -> bool:
-        """Whether the execution of this data_index is dumped."""
-        return self._steps is not None and index in self._steps
+        Args:
+          index: of an execution, ends of data not counted.
+          ends: how many of those came before; a device may count them or not. Defaults to 0.
+        """
+        if self._steps is None:
+            return NEVER
+        found = [self._steps.next_from(index), self._steps.next_from(index + ends)]
+        return min([NEVER if one is None else one - before
+                    for one, before in zip(found, (0, ends))])
+
+    def wants(self, index: int, ends: int = 0) -> bool:
+        """Whether an execution is dumped, by either way of counting; see `next_wanted`."""
+        return bool(self.next_wanted(index, ends) == index)
 
     def start_section(self, model: str, reason: str) -> Section:
         """Notes a training function with a counter of its own.
@@ -171,8 +187,10 @@ class Journal:
         fields = {"section": section.number, "data_index": data_index, "fit": iteration["fit"],
                   "epoch": iteration["epoch"], "batch": iteration["batch"], "batches": batches,
                   "uncertain": _joined(marks + [doubt])}
+        if section.ends:
+            fields["ends"] = section.ends
         self.write(journal_lines.EXECUTION, **fields)
-        section.next_wanted = self.next_wanted(data_index + 1)
+        section.next_wanted = self.next_wanted(data_index + 1, section.ends)
         return fields
 
     def doubt(self, executions: List[Dict[str, Any]], reason: str) -> None:
@@ -191,6 +209,20 @@ class Journal:
         """Takes back executions that were noted at their begin and never ran."""
         for one in executions:
             self.write(journal_lines.WITHDRAW, section=one["section"], data_index=one["data_index"])
+
+    def end_of_data(self, section: Section, before: int) -> None:
+        """The data ended in the last execution, which trained nothing.
+
+        Args:
+          section: of its training function.
+          before: how many executions were counted before it.
+        """
+        self.withdraw([{"section": section.number, "data_index": index}
+                       for index in range(before, section.index)
+                       if self.wants(index, section.ends)])
+        section.index, section.ends = before, section.ends + 1
+        section.next_wanted = self.next_wanted(before, section.ends)
+        self.write(journal_lines.END_OF_DATA, section=section.number, data_index=before)
 
     def graph(self, section: Section, name: Optional[str], operators: List[str]) -> None:
         """Notes what a training function is called, and what it computes with.
@@ -215,7 +247,7 @@ class Journal:
           The section of the new function.
         """
         old.index -= 1
-        old.next_wanted = self.next_wanted(old.index)
+        old.next_wanted = self.next_wanted(old.index, old.ends)
         new = self.start_section(old.model, "retrace")
         new.index, new.batches = 1, old.batches
         self.write(journal_lines.CORRECT, from_section=old.number, data_index=old.index,

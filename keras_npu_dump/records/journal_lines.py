@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import FormatError
@@ -27,6 +27,7 @@ GRAPH = "graph"            # what a training function is called, and its operato
 COUNT = "count"            # how many executions of a function there were so far
 CORRECT = "correct"        # an execution was counted to another function than it was of
 WITHDRAW = "withdraw"      # an execution that was noted at its begin never ran
+END_OF_DATA = "end-of-data"  # the data ended in an execution, which trained nothing
 LOST = "lost"              # something of the dump folder was deleted
 
 
@@ -49,7 +50,7 @@ EVENTS: Dict[str, EventFields] = {
     SECTION: EventFields({"section": checked.count}, {
         "model": checked.text, "reason": checked.text}),
     EXECUTION: EventFields({"section": checked.count, "data_index": checked.count}, dict(
-        _ITERATION, batches=checked.count, uncertain=checked.text)),
+        _ITERATION, batches=checked.count, ends=checked.count, uncertain=checked.text)),
     GRAPH: EventFields({"section": checked.count}, {
         "name": checked.text, "operators": checked.list_of(checked.text)}),
     COUNT: EventFields({"section": checked.count, "count": checked.count}, {
@@ -58,6 +59,7 @@ EVENTS: Dict[str, EventFields] = {
                     "data_index": checked.count, "to_index": checked.count}, dict(
                         _ITERATION, batches=checked.count, uncertain=checked.text)),
     WITHDRAW: EventFields({"section": checked.count, "data_index": checked.count}, {}),
+    END_OF_DATA: EventFields({"section": checked.count, "data_index": checked.count}, {}),
     LOST: EventFields({"what": checked.text}, {
         "path": checked.text, "executions": checked.count,
         "data_index": checked.list_of(checked.count), "of_section": checked.count}),
@@ -111,11 +113,16 @@ def parse(content: bytes, faults: checked.Faults, where: str) -> Optional[Dict[s
 
 @dataclasses.dataclass
 class RecordedExecution:
-    """A dumped execution: its index on the device and the batch it was."""
+    """A dumped execution: its index on the device and the batch it was.
+
+    `ends` is how often the data had ended before in an execution of the same function: a
+    device that counts those is that far ahead.
+    """
 
     data_index: int
     iteration: Optional[Dict[str, int]]
     uncertain: Optional[str]
+    ends: int = 0
 
     @property
     def in_doubt(self) -> bool:
@@ -123,12 +130,27 @@ class RecordedExecution:
         marks = (self.uncertain or "").split("; ")
         return any(mark and not mark.startswith("steps_per_execution") for mark in marks)
 
+    def doubt(self, reason: str) -> None:
+        """Its index may be off for this reason too."""
+        self.uncertain = "; ".join(filter(None, [self.uncertain, reason]))
+
 
 @dataclasses.dataclass
 class RecordedSection:
-    """One executed training function; `count` is None until the journal knows it.
+    """One executed training function.
 
-    `count` is of executions that had begun; it is `final` at the end of the process.
+    A dataset of unknown size ends in an execution that is aborted. The journal numbers the
+    others alone; whether the device counts the aborted ones too depends on its version, and is
+    found out from its folders (`pairing/ends_of_data.py`). Until then they are taken as counted.
+
+    Attributes:
+      asked: the steps that the run dumps, where they are known.
+      noted: executions by their number in the journal.
+      executions: the same by data_index, as far as they are dumped.
+      ran: how many had begun, by the journal; None until it knows. `final` at the end of the
+        process.
+      ends: for each end of the data how many executions the journal had counted before it.
+      counts_ends: whether the device is taken to count the executions in which the data ended.
     """
 
     number: int
@@ -136,9 +158,59 @@ class RecordedSection:
     reason: Optional[str] = None
     graph_name: Optional[str] = None
     operators: Tuple[str, ...] = ()
+    asked: Optional[StepSet] = None
+    noted: Dict[int, RecordedExecution] = dataclasses.field(default_factory=dict)
     executions: Dict[int, RecordedExecution] = dataclasses.field(default_factory=dict)
-    count: Optional[int] = None
+    ran: Optional[int] = None
     final: bool = False
+    ends: List[int] = dataclasses.field(default_factory=list)
+    counts_ends: bool = True
+
+    def renumber(self, counts_ends: bool = True) -> None:
+        """Numbers the executions as a device does that counts ends of the data, or does not.
+
+        Args:
+          counts_ends: whether it does. Defaults to True.
+        """
+        self.counts_ends = counts_ends
+        if not self.ends:
+            self.executions = self.noted
+            return
+        self.executions = {index: dataclasses.replace(noted, data_index=index)
+                           for index, noted in self._numbered(counts_ends).items()}
+
+    def indices_if(self, counts_ends: bool) -> Set[int]:
+        """The data_index of what is dumped, by a device that counts ends of the data, or not."""
+        return set(self._numbered(counts_ends))
+
+    def _numbered(self, counts_ends: bool) -> Dict[int, RecordedExecution]:
+        if not self.ends:
+            return self.noted
+        found = ((number + (noted.ends if counts_ends else 0), noted)
+                 for number, noted in self.noted.items())
+        return {index: noted for index, noted in found
+                if self.asked is None or index in self.asked}
+
+    def may_be(self, indices: Sequence[int]) -> bool:
+        """Whether just these data_index are those of all dumped executions."""
+        return set(indices) in (self.indices_if(True), self.indices_if(False))
+
+    @property
+    def aborted(self) -> List[int]:
+        """The data_index at which the data ended, where the device counts that."""
+        return [ran + before for before, ran in enumerate(self.ends)] if self.counts_ends else []
+
+    @property
+    def count(self) -> Optional[int]:
+        """How many executions the device has counted up to the last that trained; None until
+        the journal knows."""
+        return self.count_if(self.counts_ends)
+
+    def count_if(self, counts_ends: bool) -> Optional[int]:
+        """`count` on a device that counts ends of the data, or does not."""
+        if self.ran is None or not counts_ends:
+            return self.ran
+        return self.ran + sum(1 for before in self.ends if before < self.ran)
 
     @property
     def last(self) -> Optional[int]:
@@ -214,6 +286,8 @@ def sections_of(lines: Iterable[bytes], asked: Optional[StepSet], lost: List[Dic
             lost.append(event)
         elif "section" in event:
             _apply(sections, event, asked)
+    for section in sections.values():
+        section.renumber()
     return [sections[number] for number in sorted(sections)]
 
 
@@ -221,7 +295,7 @@ def _apply(sections: Dict[int, RecordedSection], event: Dict[str, Any],
            asked: Optional[StepSet]) -> None:
     kind = event["event"]
     number = event["section"]
-    section = sections.setdefault(number, RecordedSection(number))
+    section = sections.setdefault(number, RecordedSection(number, asked=asked))
     if kind == SECTION:
         section.model = event.get("model")
         section.reason = event.get("reason")
@@ -229,19 +303,21 @@ def _apply(sections: Dict[int, RecordedSection], event: Dict[str, Any],
         _execute(section, event["data_index"], event, None)
     elif kind == WITHDRAW:
         # Noted at its begin, and the call never reached the device.
-        section.executions.pop(event["data_index"], None)
+        section.noted.pop(event["data_index"], None)
     elif kind == GRAPH:
         section.graph_name = event.get("name") or section.graph_name
         section.operators = tuple(event.get("operators") or ()) or section.operators
     elif kind == COUNT:
-        section.count = event["count"]
+        section.ran = event["count"]
         section.final = bool(event.get("final"))
+    elif kind == END_OF_DATA:
+        section.ends.append(event["data_index"])
     elif kind == CORRECT:
         # The journal counted an execution to one function and learned later
         # that it was the first of a retraced one, with a counter of its own.
         origin = sections.setdefault(event["from_section"],
-                                     RecordedSection(event["from_section"]))
-        moved = origin.executions.pop(event["data_index"], None)
+                                     RecordedSection(event["from_section"], asked=asked))
+        moved = origin.noted.pop(event["data_index"], None)
         index = event["to_index"]
         if (moved is not None or "batch" in event) and (asked is None or index in asked):
             _execute(section, index, event, moved)
@@ -254,4 +330,4 @@ def _execute(section: RecordedSection, index: int, event: Dict[str, Any],
     if len(batch) == len(_ITERATION):
         iteration = batch
     uncertain = event.get("uncertain") or (moved.uncertain if moved else None)
-    section.executions[index] = RecordedExecution(index, iteration, uncertain)
+    section.noted[index] = RecordedExecution(index, iteration, uncertain, event.get("ends") or 0)

@@ -35,6 +35,7 @@ SEVERITY = {
     "operator-missing": INFO,
     "still-growing": INFO,
     "index-uncertain": WARNING,
+    "end-of-data": INFO,          # an asked step in which the data ended: it trained nothing
     "disk-low": WARNING,
     # Beyond the codes of the first design:
     "unreadable": WARNING,        # a folder, record or graph file that could not be read

@@ -272,21 +272,22 @@ def _read_lines(run: RecordedRun, lines: Iterable[bytes], faults: Faults) -> Non
     for number, count in enumerate(counts):
         section = known.get(number)
         if section is None:
-            section = RecordedSection(number)
+            section = RecordedSection(number, asked=run.asked)
             run.sections.append(section)
         if not section.final:
-            section.count, section.final = count, True
+            section.ran, section.final = count, True
         _fill(section, run.asked)
+        section.renumber()
     run.sections.sort(key=lambda one: one.number)
 
 
 def _fill(section: RecordedSection, asked: Optional[StepSet]) -> None:
     """Executions that the journal has lost: that they ran is known, not which batch they were."""
-    ran = (section.count or 0) - 1
+    ran = (section.ran or 0) - 1
     intervals = [] if asked is None else [(0, ran)] if asked.is_all else asked.intervals
     for first, last in intervals:
         for index in range(first, min(last, ran, first + _MANY) + 1):
-            section.executions.setdefault(index, RecordedExecution(
+            section.noted.setdefault(index, RecordedExecution(
                 index, None, "the journal could not be written"))
 
 

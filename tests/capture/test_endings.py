@@ -38,9 +38,9 @@ def test_what_follows_not_reached(changes, counts, text, hint):
 def test_a_loop_that_was_entered_and_counted_nothing():
     def is_one(*sections):
         return run_ending.is_uncounted_loop(RecordedRun("", "run", NORMAL, list(sections)))
-    assert is_one(RecordedSection(0, "loop", count=0)) and not is_one()
-    assert not is_one(RecordedSection(0, "loop", count=2))
-    assert not is_one(RecordedSection(0, "model", count=0))
+    assert is_one(RecordedSection(0, "loop", ran=0)) and not is_one()
+    assert not is_one(RecordedSection(0, "loop", ran=2))
+    assert not is_one(RecordedSection(0, "model", ran=0))
 
 
 @pytest.mark.parametrize("code, cause, said", [

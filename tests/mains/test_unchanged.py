@@ -120,6 +120,26 @@ def test_a_custom_loop_is_dumped_and_told_how_to_tie_its_batches(tmp_path):
     assert "DumpSession" in done.stderr
 
 
+@pytest.mark.parametrize("eos, counts", [("skipped", False), ("static", True)])
+def test_the_end_of_data_of_unknown_size_is_no_batch(tmp_path, eos, counts):
+    """Folders tell whether the device counts it: on Keras 2 once a fit, on Keras 3 each epoch."""
+    run_main(tmp_path, "unknown_size.py", options=["--data_dump_step=0|4|5|9|13|14|16|17"],
+             env={"KERAS_NPU_DUMP_EMULATE_CANN": "eos=" + eos})
+    lines = journal(tmp_path)
+    ends = [one["data_index"] for one in lines if one["event"] == "end-of-data"]
+    assert ends in ([4, 16], [4, 8, 12, 16])
+    assert [one["count"] for one in lines if one["event"] == "count"][-1] == 16
+    aborted = [before + number for number, before in enumerate(ends)] if counts else []
+    indices = [index for index in range(20) if index not in aborted][:16]
+    batches = {index: (0, *divmod(number, 4)) if number < 12 else (1, 0, number - 12)
+               for number, index in enumerate(indices)}
+    document = manifest(tmp_path)
+    assert trained(document) == [[(index, batches[index]) for index in (0, 4, 5, 9, 13, 14, 16, 17)
+                                  if index in batches]]
+    assert codes(document, "warning") == []
+    assert codes(document) == ([] if 17 in batches else ["step-not-reached"])
+
+
 def test_three_models_and_five_fits(tmp_path):
     run_main(tmp_path, "several_models.py", options=["--data_dump_step=0|5|9"])
     pairs = trained(manifest(tmp_path))

@@ -27,10 +27,10 @@ class Fit:
       describe_pending: the end of this batch has something to do.
     """
 
-    __slots__ = ("begun", "caller", "capture", "describe_pending", "ended", "epoch", "first",
-                 "first_epoch", "fresh", "function", "inner", "last", "lock", "model", "number",
-                 "outer", "owner", "params", "section", "traced", "traces", "unknown_size",
-                 "updates", "written")
+    __slots__ = ("aborted", "begun", "caller", "capture", "describe_pending", "ended", "epoch",
+                 "first", "first_epoch", "fresh", "function", "inner", "last", "lock", "model",
+                 "number", "outer", "owner", "params", "section", "traced", "traces", "updates",
+                 "written")
 
     def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[Dict[str, Any]],
                  caller: nested_fits.Caller, outer: "Optional[Fit]"):
@@ -48,12 +48,11 @@ class Fit:
         self.epoch = 0
         self.first_epoch: Optional[int] = None
         self.last = (0, 0)
-        self.begun = self.ended = 0
+        self.begun = self.ended = self.aborted = 0
         self.lock = threading.Lock()
         self.describe_pending = False
         self.written: List[Dict[str, Any]] = []
         steps = (params or {}).get("steps")
-        self.unknown_size = steps is None
         self.inner = train_function.steps_per_execution(model)
         self.number = capture.start_fit(model.name, (params or {}).get("epochs"), steps)
         capture.add_model(model)
@@ -84,7 +83,8 @@ class Fit:
         if end is not None and end <= wanted < NEVER:
             messages.warning(
                 "This fit makes executions %d to %d, and data_index %d is the next to be dumped:"
-                " it dumps nothing.", self.section.index, end - 1, wanted)
+                " it dumps nothing.", self.section.index, end - 1,
+                self.capture.journal.next_wanted(end))
 
     def _count_unseen_before(self) -> None:
         """Executions between the fits, which the optimizer knows of."""
@@ -102,7 +102,8 @@ class Fit:
         known = self.capture.updates_of(self.model)
         known.last, known.traced = optimizer_updates.updates(self.model), self.traces()
         unseen = optimizer_updates.unseen_within(
-            self.model, self.updates, known.last, self.begun * self.inner)
+            self.model, self.updates, known.last,
+            self.begun * self.inner + self.aborted * (self.inner - 1))
         if unseen is not None:
             self._count_unseen(unseen)
             self.capture.journal.doubt(self.written, unseen.reason)
@@ -113,7 +114,7 @@ class Fit:
 
     def _set_index(self, index: int) -> None:
         self.section.index = index
-        self.section.next_wanted = self.capture.journal.next_wanted(index)
+        self.section.next_wanted = self.capture.journal.next_wanted(index, self.section.ends)
 
     def notice(self, batch: int) -> None:
         """Counts a batch that is dumped, or before which the function was traced again.
@@ -140,7 +141,7 @@ class Fit:
         index = self.section.index
         self.section.index = index + 1
         self.begun += 1
-        if self.capture.journal.wants(index):
+        if self.capture.journal.wants(index, self.section.ends):
             self._note(index, batch)
 
     def _note(self, index: int, batch: int) -> None:
@@ -175,23 +176,30 @@ class Fit:
                 return
             self.describe_pending = False
             self._note_graph()
-            last = self.written[-1]["data_index"] if self.written else None
+            last = self.written[-1] if self.written else None
         if last is not None:
-            self.capture.watch(self.section, last, self.end_index)
+            index = last["data_index"]
+            if last.get("ends"):  # the device may number it by a later one
+                index = self.capture.journal.next_wanted(index)
+            self.capture.watch(self.section, index, self.end_index)
 
     def _note_graph(self) -> None:
         if not self.section.graph_known:
             self.capture.note_graph(self.section, self.function)
 
     def end_epoch(self) -> None:
-        """An epoch has ended; with a dataset of unknown size an execution may have been aborted."""
+        """An epoch has ended; the end of the data may have been met by an execution."""
         self.capture.lookout.look()
-        if self.begun > self.ended and self.unknown_size:
-            # The end of the data was found by an execution that was aborted. Whether GE counts
-            # it differs between its versions (semantics of the iterator count at end of data).
-            self.section.doubt(
-                "dataset of unknown size: one aborted execution per end of data, which some"
-                " versions count; the index may be lower by one or more")
+        with self.lock:
+            aborted = self.begun == self.ended + 1
+        if aborted:
+            # A dataset of unknown size, or one that is shorter than steps_per_epoch.
+            self.begun -= 1
+            self.aborted += 1  # of several steps in one execution the first have trained
+            self.describe_pending = False
+            if self.written and self.written[-1]["data_index"] == self.section.index - 1:
+                del self.written[-1]
+            self.capture.journal.end_of_data(self.section, self.section.index - 1)
 
     def end(self) -> None:
         """The fit has ended well; those inside it that have not were left by exceptions."""

@@ -148,8 +148,11 @@ def check_steps(pairs: Sequence[Paired], unpaired: Sequence[Unit], problems: Pro
     lacks: List[_Lack] = []
     for pair in pairs:
         if not is_overflow(pair):
+            aborted = [] if pair.section is None else pair.section.aborted
             name = pair.graph.name or pair.graph.file.path
-            lacks += _of_graph([match.unit for match in pair.matches], pair.graph.body, name, pair)
+            lacks += [one for one in _of_graph([match.unit for match in pair.matches],
+                                               pair.graph.body, name, pair)
+                      if one.step.data_index not in aborted or one.step.load]
     for unit in unpaired:
         if not _has_overflow([unit]):
             lacks += _of_graph([unit], None, unit.model_name or "an unknown graph", None)

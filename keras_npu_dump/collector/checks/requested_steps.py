@@ -41,7 +41,7 @@ def check_run(dump: RunDump, problems: Problems) -> None:
     for section in run.sections:
         pair = by_section.get(section.number)
         _check_section(section, asked, StepGap(dump, pair, no_layer_known), problems)
-    if session is None and any(section.executions for section in run.sections):
+    if session is None and any(section.noted for section in run.sections):
         cause = cause_of(StepGap(dump, None, no_layer_known))
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause.text), hint=cause.hint, path=run.folder)
@@ -101,6 +101,7 @@ def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
         # Without that level the files of all executions lie together.
         return
     have = {index for unit in units for index in unit.indices}
+    _tell_ends(section, asked, gap, problems)
     gone = sorted(index for index in section.executions if index in asked and index not in have)
     if not gone or dump.session is None:
         return
@@ -116,6 +117,19 @@ def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
                      "%s" % (index, name, cause.text), hint=cause.hint, path=where,
                      severity=INFO if dump.run.alive
                      else WARNING if section.executions[index].in_doubt else None)
+
+
+def _tell_ends(section: RecordedSection, asked: StepSet, gap: StepGap,
+               problems: Problems) -> None:
+    """Tells the asked steps that were no batches: in them the data ended."""
+    for index in section.aborted if not asked.is_all else ():
+        if index in asked and index <= (section.last or 0):
+            problems.add(
+                "end-of-data", "step %d of %s trained nothing: in it the data ended%s" % (
+                    index, section.graph_name or "the training graph",
+                    "" if gap.pair is not None else ", if the device counts that"),
+                path=gap.dump.run.folder, severity=None if gap.pair is not None else WARNING,
+                hint="a dataset of known size, steps_per_epoch or .repeat() leave no such step")
 
 
 def _first(asked: StepSet, limit: int) -> List[int]:

@@ -52,7 +52,7 @@ def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Op
                 one.section = section
     else:
         # Too few or too many to count: only what the folders themselves tell.
-        _assign(rest, reached, lambda section, one: sorted(section.executions) == one.indices)
+        _assign(rest, reached, lambda section, one: section.may_be(one.indices))
 
 
 def _first_parts(units: Sequence[Unit]) -> List[Unit]:
@@ -79,13 +79,13 @@ def _assign(trained: Sequence[Paired], free: List[RecordedSection],
     for narrow in (True, False):
         for one in trained:
             fits = [section for section in free if one.section is None and test(section, one)
-                    and (not narrow or sorted(section.executions) == one.indices)]
+                    and (not narrow or section.may_be(one.indices))]
             if len(fits) != 1:
                 continue
             # Later builds of the same graph are no rivals: the first one was counted.
             rivals = [other for other in trained if other.section is None
                       and other.graph.name != one.graph.name and test(fits[0], other)
-                      and (not narrow or sorted(fits[0].executions) == other.indices)]
+                      and (not narrow or fits[0].may_be(other.indices))]
             if not rivals:
                 one.section = fits[0]
                 free.remove(fits[0])

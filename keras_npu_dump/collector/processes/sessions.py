@@ -174,5 +174,6 @@ def _differences(session: Session, run: RecordedRun) -> int:
     models = {one.model_name for one in session.folders if one.model_name}
     strange = bool(names) and not any(
         model == name or model.startswith(name + "_") for model in models for name in names)
-    journal = {index for section in run.sections for index in section.executions}
-    return strange + (not journal <= {one.data_index for one in session.folders})
+    there = {one.data_index for one in session.folders}
+    return strange + (not all(one.indices_if(True) <= there or one.indices_if(False) <= there
+                              for one in run.sections))

@@ -99,7 +99,10 @@ def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
     section = section_of(unit.session, graph)
     if section is None:
         return _others_journal(unit, graph, context)
-    expected, found = sorted(section.executions), unit.indices
+    found = unit.indices
+    # Whether the device counts ends of the data is not known yet; most often it is one of both.
+    expected = max((sorted(section.indices_if(counts)) for counts in (True, False)),
+                   key=lambda one: (one == found, len(set(one) & set(found))))
     if not found:
         return None
     if section.final and section.count is not None and max(found) >= section.count:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from keras_npu_dump.capture.process import first_dump
+from keras_npu_dump.capture.process import first_dump, forecast
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
 
@@ -74,13 +74,13 @@ def test_a_dump_path_that_is_gone(tmp_path):
     ("0|3-5|10", 0, None, 4), ("0|3-5|10", 4, None, 2), ("0|3-5|10", 0, 5, 2), ("0", 0, None, 0),
     ("all", 0, None, None), ("all", 0, 12, 11), ("all", 11, 12, 0)])
 def test_how_many_are_still_to_come(steps, index, end, more):
-    assert first_dump.remaining(StepSet.of(steps), index, end) == more
+    assert forecast.remaining(StepSet.of(steps), index, end) == more
 
 
 class Watched:
     """A watcher with little patience, and what it has said."""
 
-    def __init__(self, monkeypatch, caplog, target, more=0, strict=False):
+    def __init__(self, monkeypatch, caplog, target, more=0, strict=False, afterwards=None):
         for name, value in (("PATIENCE", 0.3), ("FIRST_LOOK", 0.02), ("LONGEST_PAUSE", 0.05)):
             monkeypatch.setattr(first_dump, name, value)
         self.executions = 6
@@ -88,7 +88,7 @@ class Watched:
         self.heard = 3
         self.caplog = caplog
         self.thread = first_dump.Watcher(target, more, lambda: self.executions,
-                                      self.fail if strict else None)
+                                      self.fail if strict else None, afterwards=afterwards)
         assert self.thread.daemon
         self.thread.start()
 
@@ -108,6 +108,49 @@ def test_it_tells_what_has_come_and_what_will(tmp_path, monkeypatch, caplog):
     text = watched.said()
     assert "data_index 5, 1 files, 2.0 KB, in %s" % folder in text
     assert "3 more to come, about 6.0 KB" in text
+
+
+@pytest.fixture
+def told_of_others(tmp_path, monkeypatch, caplog):
+    """Starts a watcher for a training graph of 2 KB in steps 5 and 6 of which 6 is to come."""
+    put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=2000)
+    monkeypatch.setattr(first_dump, "_SHARE", 1.0)
+    threads = []
+
+    def start(more=1):
+        target = wanted(tmp_path, steps=StepSet.of("5|6"))
+        watched = Watched(monkeypatch, caplog, target, more=more, afterwards=lambda: None)
+        threads.append(watched.thread)
+        return watched
+
+    yield start
+    for thread in threads:
+        thread.stop()
+
+
+def wait_for(caplog, words):
+    end = time.monotonic() + 20
+    while words not in caplog.text and time.monotonic() < end:
+        time.sleep(0.02)
+    assert words in caplog.text
+
+
+def test_the_estimate_counts_every_graph_that_dumps(tmp_path, caplog, told_of_others):
+    put(tmp_path, "%s/0/__inference_d_step_7/4/5" % SESSION, "Add.y.1.2.3", size=5000)
+    put(tmp_path, "%s/0/AssignVariableOp_3/5/5" % SESSION, "Add.y.1.2.3", size=9000)
+    put(tmp_path, "%s/0/__inference_tiny_9/6/5" % SESSION, "Add.y.1.2.3", size=20)
+    told_of_others()
+    wait_for(caplog, "1 more to come, about 7.0 KB (with what __inference_d_step_7 will dump)")
+
+
+def test_a_graph_that_begins_to_dump_later_is_told_once(tmp_path, caplog, told_of_others):
+    told_of_others()
+    wait_for(caplog, "1 more to come, about 2.0 KB, ")
+    put(tmp_path, "%s/0/__inference_test_function_9/7/5" % SESSION, "Add.y.1.2.3", size=3000)
+    wait_for(caplog, "up to 3.0 KB more to come of it")
+    put(tmp_path, "%s/0/__inference_test_function_9/7/6" % SESSION, "Add.y.1.2.3", size=3000)
+    time.sleep(0.3)
+    assert caplog.text.count("dumps too") == 1
 
 
 def test_a_file_that_still_grows_is_waited_for(tmp_path, monkeypatch, caplog):

@@ -14,7 +14,7 @@ from keras_npu_dump.capture.device import device_module, dump_blockers, environm
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.model import train_function
 from keras_npu_dump.capture.model.optimizer_updates import Updates
-from keras_npu_dump.capture.process import end_messages, ending, first_dump
+from keras_npu_dump.capture.process import end_messages, ending, first_dump, forecast
 from keras_npu_dump.capture.process.lookout import Lookout
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import ResolvedDump
@@ -234,9 +234,9 @@ class Capture:
         device_id = None if alone else self.record.fields["device"]
         wanted = first_dump.Wanted(
             self.dump_path, data_index, self.since, device_id, section.graph_name,
-            section.operators + self.config.layers if section.graph_known else [])
+            section.operators + self.config.layers if section.graph_known else [], self.steps)
         return first_dump.Watcher(
-            wanted, first_dump.remaining(self.steps, data_index, end),
+            wanted, forecast.remaining(self.steps, data_index, end),
             lambda: sum(one.index for one in self.journal.sections),
             self._fail if self.strict else None,
             lambda folder: self.lookout.found(section, folder),

@@ -7,10 +7,11 @@ goes on seeing whether what was found stays there.
 import os
 import threading
 import time
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.capture.device import guards
+from keras_npu_dump.capture.process.forecast import Forecast
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.files.quoting import shell_word, terminal
@@ -23,6 +24,7 @@ PATIENCE = 60.0
 MORE_EXECUTIONS = 2
 FIRST_LOOK, LONGEST_PAUSE = 0.2, 3.0
 _EARLIER = 2.0  # seconds by which clocks may differ
+_SHARE = 0.02  # looks for further graphs take at most this part of the time that passes
 
 
 class Wanted(NamedTuple):
@@ -35,6 +37,7 @@ class Wanted(NamedTuple):
       device: number of the device; None where any will do.
       graph_name: of the training graph, where it is known.
       operators: names of operators of it; any in a file's name tells it, too.
+      steps: all executions that are dumped, of every graph; None where it does not matter.
     """
 
     dump_path: str
@@ -43,6 +46,7 @@ class Wanted(NamedTuple):
     device: Optional[int]
     graph_name: Optional[str]
     operators: List[str]
+    steps: Optional[StepSet] = None
 
 
 class Arrival(NamedTuple):
@@ -56,7 +60,9 @@ class Arrival(NamedTuple):
 def look(wanted: Wanted) -> Optional[Arrival]:
     """The training graph's folder of `wanted.data_index`, the largest if several fit."""
     best: Optional[Arrival] = None
-    for folder in _candidates(wanted):
+    for folder in _folders(wanted):
+        if folder.data_index != wanted.data_index:
+            continue
         files = [file for file in tree.list_files(folder.path) if file.size]
         if not files or not _is_training(folder.model_name or "", files, wanted):
             continue
@@ -66,7 +72,8 @@ def look(wanted: Wanted) -> Optional[Arrival]:
     return best
 
 
-def _candidates(wanted: Wanted) -> List[Any]:
+def _folders(wanted: Wanted) -> List[Any]:
+    """The step folders of this process."""
     # GE names the time folder when its session starts, in local time.
     oldest = time.strftime("%Y%m%d%H%M%S", time.localtime(wanted.since - _EARLIER))
     try:
@@ -77,8 +84,7 @@ def _candidates(wanted: Wanted) -> List[Any]:
     folders = []
     for name in sorted(times):
         folders += [folder for folder in tree.walk_steps(os.path.join(wanted.dump_path, name))
-                    if folder.data_index == wanted.data_index
-                    and (wanted.device is None or folder.device in (None, wanted.device))]
+                    if wanted.device is None or folder.device in (None, wanted.device)]
     return folders
 
 
@@ -92,23 +98,6 @@ def _is_training(model_name: str, files: List[Any], wanted: Wanted) -> bool:
     # GE may name graphs its own way; fused operators carry the names of what they fuse.
     known = [names.sanitise(name) for name in wanted.operators]
     return any(name in (file.full_name or file.name) for file in files for name in known)
-
-
-def remaining(steps: StepSet, index: int, end: Optional[int]) -> Optional[int]:
-    """How many selected executions are still to come.
-
-    Args:
-      steps: the executions that are dumped.
-      index: data_index of the last that was.
-      end: the counter at the end of this fit; None where it is not known.
-
-    Returns:
-      A count; None where all executions are selected and nobody knows the end.
-    """
-    if steps.is_all:
-        return None if end is None else max(0, end - index - 1)
-    return sum(max(0, min(last, last if end is None else end - 1) - max(first, index + 1) + 1)
-               for first, last in steps.intervals)
 
 
 class Watcher(threading.Thread):
@@ -135,6 +124,8 @@ class Watcher(threading.Thread):
         self._found = found
         self._afterwards = afterwards
         self._end = threading.Event()
+        self._forecast: Optional[Forecast] = None
+        self._next_forecast = 0.0
 
     def run(self) -> None:
         """What the thread does until `stop`, or until nothing is left to look for."""
@@ -142,6 +133,7 @@ class Watcher(threading.Thread):
             self._look()
             while self._afterwards is not None and not self._end.wait(LONGEST_PAUSE):
                 self._afterwards()
+                self._look_for_others()
         except Exception as error:
             # Whatever it is, training goes on: this thread has nobody to raise it to.
             messages.warning("The look at the dump folder failed: %s", error)
@@ -164,7 +156,7 @@ class Watcher(threading.Thread):
                 found = None  # deleted under our eyes
             if found is not None and found == before:
                 self._found(found.folder)
-                self._tell_found(found)
+                self._tell_found(found, *self._others(found))
                 return
             before = found
             pause = min(pause * 1.5, LONGEST_PAUSE)
@@ -172,7 +164,15 @@ class Watcher(threading.Thread):
                 self._tell_missing()
                 return
 
-    def _tell_found(self, found: Arrival) -> None:
+    def _others(self, found: Arrival) -> Tuple[List[str], int]:
+        """What other graphs dump: their names, and how many bytes are to come of them."""
+        wanted = self._wanted
+        if wanted.steps is None:
+            return [], 0
+        self._forecast = Forecast(wanted.steps, lambda: _folders(wanted), found.folder, found.size)
+        return self._forecast.at_once()
+
+    def _tell_found(self, found: Arrival, others: List[str], beside: int) -> None:
         free = guards.free_bytes(self._wanted.dump_path)
         arrived = "The first dump is there: data_index %d, %d files, %s, in %s" % (
             self._wanted.data_index, found.files, _bytes(found.size), found.folder)
@@ -180,17 +180,44 @@ class Watcher(threading.Thread):
             messages.info("%s; each further one takes as much, %s are free.", arrived,
                           _bytes(free))
             return
-        needed = found.size * self._more
+        needed = found.size * self._more + beside
+        also = "" if not others else " (with what %s will dump)" % ", ".join(others[:3])
         if free is not None and needed > free:
             self._trouble(
-                "%s. %d more are to be dumped, about %s, and only %s are free: dump fewer"
+                "%s. %d more are to be dumped, about %s%s, and only %s are free: dump fewer"
                 " iterations, dump_data='stats', or fewer operators (dump_layer)."
-                % (arrived, self._more, _bytes(needed), _bytes(free)))
-        elif self._more:
-            messages.info("%s; %d more to come, about %s, %s are free.", arrived, self._more,
-                          _bytes(needed), _bytes(free))
+                % (arrived, self._more, _bytes(needed), also, _bytes(free)))
+        elif needed:
+            messages.info("%s; %d more to come, about %s%s, %s are free.", arrived, self._more,
+                          _bytes(needed), also, _bytes(free))
         else:
             messages.info("%s.", arrived)
+
+    def _look_for_others(self) -> None:
+        """Tells the graphs that dump beside the training graph: they take room, too."""
+        if self._forecast is None or time.monotonic() < self._next_forecast:
+            return
+        begin = time.monotonic()
+        try:
+            told = self._forecast.look()
+        except OSError:
+            told = []  # deleted under our eyes
+        now = time.monotonic()
+        self._next_forecast = now + (now - begin) / _SHARE
+        for text, needed in told:
+            self._tell_other(text, needed)
+
+    def _tell_other(self, text: str, needed: Optional[int]) -> None:
+        free = guards.free_bytes(self._wanted.dump_path)
+        if needed is None:
+            messages.warning("%s, and as much each further time; %s are free.", text, _bytes(free))
+        elif free is not None and needed > free:
+            self._trouble("%s. As often as was asked for that is up to %s more, and only %s are"
+                          " free: dump fewer iterations, dump_data='stats', or fewer operators"
+                          " (dump_layer)." % (text, _bytes(needed), _bytes(free)))
+        elif needed:
+            messages.warning("%s; up to %s more to come of it, beside the training graph's, %s are"
+                             " free.", text, _bytes(needed), _bytes(free))
 
     def _tell_missing(self) -> None:
         wanted = self._wanted

@@ -6,6 +6,7 @@ from typing import Any
 from keras_npu_dump import messages
 from keras_npu_dump.cli.common import print_json
 from keras_npu_dump.records.layout import MANIFEST_FILE
+from keras_npu_dump.records.manifest_text import NORMAL, VERBOSE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="only graphs of this role: train, eval, predict, iterator, init")
     parser.add_argument("--output", metavar="FILE",
                         help="where the manifest goes (default: manifest.json in the dump folder)")
+    parser.add_argument("-v", "--verbose", action="store_true",
+                        help="show what speaks for each pair")
     parser.add_argument("--verify", action="store_true", help="open every dump file")
     parser.add_argument("--budget", type=int, default=20000, metavar="FILES",
                         help="how many dump files to open otherwise (default: 20000)")
@@ -50,7 +53,7 @@ def collect(options: argparse.Namespace) -> int:
     if options.json:
         print_json(manifest.to_json())
     else:
-        print_manifest(manifest)
+        print_manifest(manifest, detail=VERBOSE if options.verbose else NORMAL)
     if manifest.empty:
         return 2  # nothing here is ours: the path is wrong, not the run
     return 1 if manifest.errors else 0

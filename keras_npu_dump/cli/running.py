@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from keras_npu_dump.config.dump_config import DumpConfig
     from keras_npu_dump.launch.launcher import Outcome
 
-RUN_USAGE = """usage: %s run [--emulate] [--json] [dump options] SCRIPT [ARGS...]
+RUN_USAGE = """usage: %s run [--emulate] [--json | -v] [dump options] SCRIPT [ARGS...]
 
 Runs an unchanged training script with dump on. Everything from SCRIPT on is the
 script's own. Its exit status is passed through; 2 if the dump cannot be set up, 1 if
@@ -55,8 +55,10 @@ def _run_flags() -> absl_flags.FlagValues:
     values.set_gnu_getopt(False)
     for name, text in (("emulate", "Run on the CPU or GPU, with the emulator for npu_device."),
                        ("json", "One JSON document on stdout; the script's stdout goes to stderr."),
+                       ("verbose", "Show what speaks for each pair (-v)."),
                        ("help", "Show this text.")):
-        absl_flags.DEFINE_boolean(name, False, text, flag_values=values, module_name=PROGRAM)
+        absl_flags.DEFINE_boolean(name, False, text, flag_values=values, module_name=PROGRAM,
+                                  short_name="v" if name == "verbose" else None)
     absl_flags.DEFINE_boolean(
         "open_device", None, "Open the device for the script when it imports TensorFlow. Not given:"
         " only if npu_device is imported nowhere in the script and its modules.",
@@ -118,7 +120,7 @@ def run(arguments: List[str]) -> int:
         def at_sigterm(outcome: "Outcome") -> None:
             stack.close()
             try:
-                _tell_end(config, outcome, bool(values.json), stdout)
+                _tell_end(config, outcome, values, stdout)
             except DumpError as error:
                 messages.error("%s", error)
 
@@ -126,20 +128,26 @@ def run(arguments: List[str]) -> int:
                              at_sigterm)
     if outcome.forked:
         return outcome.status
-    return _tell_end(config, outcome, bool(values.json), stdout)
+    return _tell_end(config, outcome, values, stdout)
 
 
-def _tell_end(config: "DumpConfig", outcome: "Outcome", json: bool, stdout: Any) -> int:
+def _tell_end(config: "DumpConfig", outcome: "Outcome", values: absl_flags.FlagValues,
+              stdout: Any) -> int:
     """Prints what became of a run, and returns the exit status."""
     if outcome.error is not None:
         raise outcome.error
-    final = None if outcome.capture is None else outcome.capture.final
+    capture = outcome.capture
+    final = None if capture is None else capture.final
     try:
-        if json:
+        if values.json:
             print_json(_document(config) if final is None else final.to_json(), stdout.get())
-        elif final is not None:
+        elif capture is not None and final is not None:
+            from keras_npu_dump.records.manifest_text import BRIEF, NORMAL, VERBOSE
             from keras_npu_dump.report.manifest_print import print_manifest
-            print_manifest(final, after_training=True, file=stdout.get())
+            # The script may have printed it: `print(dump.manifest)`.
+            print_manifest(final, after_training=True, file=stdout.get(),
+                           detail=VERBOSE if values.verbose else
+                           BRIEF if capture.was_printed(final) else NORMAL)
     except OutputError as error:
         # The script's status is its own, and the answer is on disk.
         if not error.reader_gone:

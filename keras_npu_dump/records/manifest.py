@@ -97,7 +97,7 @@ class Manifest:
     `training` has for each rank ("device:<id>" without a run record) the
     positions in `pairs` of its training graphs, in the order of execution.
     `path` is the file that was written, None where none was. `faulty` says whether the file
-    that it was read from had values that cannot be.
+    that it was read from had values that cannot be, `printed` whether its text was asked for.
     """
 
     dump_path: str
@@ -108,9 +108,11 @@ class Manifest:
     problems: List[Problem] = dataclasses.field(default_factory=list)
     path: Optional[str] = None
     faulty: bool = dataclasses.field(default=False, compare=False)
+    printed: bool = dataclasses.field(default=False, compare=False)
 
     def __str__(self) -> str:
         """The table that `keras-npu-dump collect` prints."""
+        self.printed = True
         return manifest_text(self)
 
     def __repr__(self) -> str:

@@ -1,16 +1,17 @@
 """A manifest as a person wants to see it: which graph belongs to which dump, and how sure.
 
-The words that users grep out of training logs (loss, step, time, FPS, accuracy) are
-avoided: `run` prints this after the training's own output.
+The answer comes first, a line for each training graph; the next command comes last. `run`
+prints this after the training's own output, so no line begins like those that users grep
+from training logs.
 """
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, List
 
-from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.files.quoting import shell_word, terminal
 from keras_npu_dump.files.text_table import indent, render_table
+from keras_npu_dump.records.answer_line import answer_line
 from keras_npu_dump.sizes import human_bytes, plural
 
 if TYPE_CHECKING:
@@ -18,33 +19,65 @@ if TYPE_CHECKING:
 
 MAX_EXECUTIONS = 40
 MAX_INIT = 3  # a model of a hundred layers has hundreds of graphs that set one variable
-GREPPED = re.compile("loss|step|time|fps|accuracy", re.IGNORECASE)
+# How much is shown: the answer alone; the pairs, too; what speaks for each, too.
+BRIEF, NORMAL, VERBOSE = range(3)
 
 
-def manifest_text(manifest: Manifest, after_training: bool = False) -> str:
-    """The training pairs in full, the other graphs in a line each (many that only set
-    variables in one line), then the problems.
+def manifest_text(manifest: Manifest, after_training: bool = False, detail: int = NORMAL) -> str:
+    """The answer, the training pairs in full, the other graphs in a line each (many that only
+    set variables in one line), the problems, and the next command.
 
     Args:
       manifest: what `collect` returned.
-      after_training: leave out the problems, and evidence with words that are grepped from
-        training logs.
+      after_training: leave out the problems.
+      detail: BRIEF has only the answer and the next command, VERBOSE the evidence as well.
 
     Returns:
       Lines without control characters: what stands in a name or path is shown by its code.
     """
     training = [position for positions in manifest.training.values() for position in positions]
-    parts = ["Dump folder: %s" % terminal(manifest.dump_path)]
-    for position in training:
-        parts.append(_pair_text(manifest, manifest.pairs[position], after_training))
-    others = [pair for position, pair in enumerate(manifest.pairs) if position not in training]
-    if others:
-        parts.append(_others_text(others, bool(training)))
+    parts = ["\n".join(_answer(manifest, training))]
+    if detail != BRIEF:
+        parts.append("Dump folder: %s" % terminal(manifest.dump_path))
+        parts += [_pair_text(manifest, manifest.pairs[one], detail) for one in training]
+        others = [pair for one, pair in enumerate(manifest.pairs) if one not in training]
+        if others:
+            parts.append(_others_text(others, bool(training)))
     if manifest.problems and not after_training:
         parts.append(problems_text(manifest))
-    if manifest.path:
-        parts.append("Manifest: %s" % terminal(manifest.path))
+    parts.append("\n".join(_where_to_go(manifest, detail)))
     return "\n\n".join(parts)
+
+
+def _answer(manifest: Manifest, training: List[int]) -> List[str]:
+    if training:
+        several = len(manifest.training) > 1
+        lines = [answer_line(manifest.pairs[one], several) for one in training[:MAX_EXECUTIONS]]
+        if len(training) > MAX_EXECUTIONS:
+            lines.append("... and %d more" % (len(training) - MAX_EXECUTIONS))
+        return list(map(terminal, lines))
+    if manifest.pairs:
+        return ["No training graph is among the graphs that were dumped."]
+    why = manifest.problems[0].message if manifest.problems else "nothing of a dump is here"
+    return ["No graph and dump folder belong together: %s" % terminal(why)]
+
+
+def _where_to_go(manifest: Manifest, detail: int) -> List[str]:
+    """Where the rest stands, and in the last line the command that goes on from here."""
+    folder = shell_word(manifest.dump_path)
+    lines = []
+    if detail != VERBOSE and any(pair.evidence for pair in manifest.pairs):
+        lines.append("Evidence: keras-npu-dump collect -v %s" % folder)
+    if manifest.path:
+        lines.append("Manifest: %s" % manifest.path)
+    command = ("inspect" if manifest.pairs and not manifest.training
+               else "doctor" if manifest.empty else "triage")
+    if manifest.errors:
+        lines.append("Next: keras-npu-dump explain %s" % shell_word(manifest.errors[0].code))
+    else:
+        lines.append("Next: keras-npu-dump %s%s" % (
+            command, "" if command == "doctor" else " " + folder))
+    return list(map(terminal, lines))
 
 
 def problems_text(manifest: Manifest) -> str:
@@ -53,10 +86,11 @@ def problems_text(manifest: Manifest) -> str:
     Args:
       manifest: what `collect` returned.
     """
-    return "\n".join(map(str, manifest.problems))
+    return "\n".join([*map(str, manifest.problems),
+                      "What a word in brackets means: keras-npu-dump explain WORD"])
 
 
-def _pair_text(manifest: Manifest, pair: Pair, after_training: bool) -> str:
+def _pair_text(manifest: Manifest, pair: Pair, detail: int) -> str:
     graph = next((one for one in manifest.graphs if one.file == pair.graph), None)
     size = "" if graph is None else " (%s%s)" % (
         human_bytes(graph.bytes),
@@ -70,8 +104,7 @@ def _pair_text(manifest: Manifest, pair: Pair, after_training: bool) -> str:
         "  where         %s" % ", ".join(where),
         "  confidence    %s" % pair.confidence,
     ]
-    lines += ["    - " + text for text in pair.evidence
-              if not (after_training and GREPPED.search(text))]
+    lines += ["    - " + text for text in pair.evidence if detail == VERBOSE]
     lines = list(map(terminal, lines))
     rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]
     table = render_table(("data_index", "which batch", "files", "size", "dump data"), rows,

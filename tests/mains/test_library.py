@@ -93,9 +93,23 @@ def test_a_session_around_a_custom_loop(tmp_path, off):
 
 
 def test_a_callback_that_a_class_filter_has_dropped(tmp_path):
-    done = run_main(tmp_path, "custom_loop.py", "--filtered")
+    done = run_main(tmp_path, "custom_loop.py", "--filtered", options=["-v"])
     assert "none of its hooks was ever called" in done.stderr and speaks_alike(done)
+    # Evidence with words that users grep is evidence.
+    assert "\n    - full name: the graph is called __inference_train_step_" in done.stdout
     assert trained(manifest(tmp_path)) == [[(0, None)]]
+
+
+@pytest.mark.parametrize("more, tables", [([], 1), (["more"], 2)])
+def test_a_table_that_the_script_has_printed_is_not_printed_again(tmp_path, more, tables):
+    done = run_main(tmp_path, "prints_manifest.py", *more, options=["--data_dump_step=0|9"])
+    assert done.stdout.count("  data_index  which batch") == tables
+    lines = done.stdout.splitlines()
+    answers = [line for line in lines if line.startswith("Graph ")]
+    assert len(answers) == 2 and (answers[0] == answers[1]) is not bool(more)
+    assert lines[-1] == "Next: keras-npu-dump %s" % (
+        "triage %s" % (tmp_path / "d") if more else "explain step-not-reached")
+    assert "full name" not in done.stdout
 
 
 def test_hooks_called_once_per_loop_on_the_device(tmp_path):

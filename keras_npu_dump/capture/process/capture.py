@@ -90,6 +90,7 @@ class Capture:
         self._lock = threading.Lock()
         # The last manifest, what it is the answer to, and until when.
         self._answer: Optional[Tuple[Any, float, Manifest]] = None
+        self._printed: Optional[Manifest] = None  # an earlier answer that the script has printed
         ending.close_after_device(module, self.close)
 
     def keep(self, kept: str, by_run: bool) -> None:
@@ -296,8 +297,24 @@ class Capture:
         state = (self.journal.lines, sum(one.index for one in self.journal.sections), self.closed)
         if self._answer is None or self._answer[0] != state or now > self._answer[1]:
             manifest = self.collect()
+            self._printed = self._last_printed()
             self._answer = (state, time.monotonic() + _FRESH, manifest)
         return self._answer[2]
+
+    def was_printed(self, manifest: Manifest) -> bool:
+        """Whether the script has printed the pairs of a manifest itself.
+
+        Args:
+          manifest: what was collected at the end.
+        """
+        printed = self._last_printed()
+        return printed is not None and [(one.graph, one.confidence, one.steps) for one in
+                                        printed.pairs] == [
+            (one.graph, one.confidence, one.steps) for one in manifest.pairs]
+
+    def _last_printed(self) -> Optional[Manifest]:
+        answer = None if self._answer is None else self._answer[2]
+        return answer if answer is not None and answer.printed else self._printed
 
     def close(self) -> None:
         """Writes what is known at the end of the process. Safe to call twice."""

@@ -75,3 +75,40 @@ def test_what_the_journal_counted_was_trained_whatever_it_looks_like(tmp_path):
     assert pair.role == "train"
     assert any("by the journal" in text for text in pair.evidence)
     assert "although it has no gradient operators" in pair.evidence
+
+
+def two_ranks(tmp_path, counted, ops):
+    """Both have a graph of the same name; rank 1's journal has counted `counted`."""
+    for rank in range(2):
+        making.graph(tmp_path / ("graphs/pid_%d_deviceid_%d" % (100 + rank, rank)), TRAIN, ops)
+        making.steps(tmp_path, ops, (0, 5), device=rank)
+        making.record(tmp_path, (0, 5), 8, name=(TRAIN, counted)[rank], run_id="rank%d" % rank,
+                      rank=rank, pid=100 + rank, device=rank)
+    return {pair.rank: pair for pair in collect(str(tmp_path)).pairs}
+
+
+def test_what_another_rank_has_counted_is_no_evidence(tmp_path):
+    for pair in two_ranks(tmp_path, TRAIN, making.train_ops()).values():
+        told = [text for text in pair.evidence if "rank" in text]
+        assert len(told) == 2 and all("rank%d" % pair.rank in text for text in told), told
+
+
+def test_what_another_rank_has_trained_with_makes_no_role(tmp_path):
+    pairs = two_ranks(tmp_path, "__inference_other_9", nets.predict("net", [8, 4, 2], 4))
+    assert (pairs[0].role, pairs[1].role) == ("train", "predict")
+
+
+def test_what_another_rank_has_counted_does_not_exclude_a_graph(tmp_path):
+    pairs = two_ranks(tmp_path, "__inference_other_9", making.train_ops())
+    assert [(pair.graph.split("/")[1], pair.confidence) for pair in pairs.values()] == [
+        ("pid_100_deviceid_0", "exact"), ("pid_101_deviceid_1", "exact")]
+
+
+def test_hosts_side_by_side_whose_processes_have_the_same_numbers(tmp_path):
+    for host in ("a", "b"):
+        making.graph(tmp_path / host / "graphs/pid_7_deviceid_0", TRAIN, making.train_ops())
+        making.steps(tmp_path / host, making.train_ops(), (0, 5))
+        making.record(tmp_path / host, (0, 5), 8, run_id="host_" + host, rank="ab".index(host))
+    for pair in collect(str(tmp_path)).pairs:
+        told = [text for text in pair.evidence if "host_" in text]
+        assert len(told) == 2 and all("host_" + "ab"[pair.rank] in text for text in told), told

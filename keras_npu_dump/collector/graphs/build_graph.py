@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.body import Body, read_body
 from keras_npu_dump.collector.graphs.graph_search import GraphFile
@@ -11,6 +11,7 @@ from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import NotRegularError, open_text
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.formats.names import sanitise
+from keras_npu_dump.records.reading import RecordedRun
 
 # By size and SHA-1 of the file.
 BodyCache = Dict[Tuple[int, bytes], Body]
@@ -57,6 +58,19 @@ class BuildGraph:
         head, _, tail = self.name.rpartition("_")
         return self.name == name or (head == name and tail.isdigit()
                                      and self.graph_id in (None, int(tail)))
+
+    def may_be_of(self, run: RecordedRun, runs: Sequence[RecordedRun]) -> bool:
+        """Whether the graph may be that of a run's process: neither pid nor device in its path
+        says another one, nor does it lie in the dump path of another run.
+
+        Args:
+          run: the run in question.
+          runs: all run records; dump paths of several hosts may lie side by side.
+        """
+        inside = [one.root for one in runs if self.file.path.startswith(one.root + os.sep)]
+        return run.root == max(inside, key=len, default=run.root) and all(
+            None in (ours, theirs) or ours == theirs for ours, theirs in (
+                (self.file.pid, run.pid), (self.file.device, run.device)))
 
     def read_body(self, cache: "BodyCache") -> Optional[Body]:
         """The body; None where the file cannot be read, and `error` says why.

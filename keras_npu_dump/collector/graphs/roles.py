@@ -83,9 +83,14 @@ def by_name(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
 
 @rule("journal")
 def by_journal(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
-    """The journal counts only training functions: a graph that it names was trained with."""
+    """The journal counts only training functions: a graph that it names was trained with.
+
+    Of the graph's own process: ranks trace the same functions under the same names, and
+    what one of them counted says nothing of another.
+    """
     for run in runs:
-        if any(graph.is_called(section.graph_name) for section in run.sections):
+        if any(graph.is_called(section.graph_name) for section in run.sections) \
+                and graph.may_be_of(run, runs):
             return "train", ["role train by the journal of %s: it counted executions of %s" % (
                 run.run_id, graph.name)]
     return NOTHING

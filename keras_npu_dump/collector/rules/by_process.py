@@ -120,7 +120,9 @@ def journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidenc
 
 def _others_journal(unit: Unit, graph: BuildGraph, context: Context) -> Optional[Evidence]:
     own = unit.session.run
-    others = [run for run in context.counted_by(graph) if run is not own]
+    # Another rank's function of the same name is another graph.
+    others = [run for run in context.counted_by(graph)
+              if run is not own and graph.may_be_of(run, context.runs)]
     if not others or own is None or not any(section.graph_name for section in own.sections):
         return None
     if not any(graph.is_called(one.graph_name) for run in others for one in run.sections):

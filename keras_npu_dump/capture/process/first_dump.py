@@ -210,14 +210,14 @@ class Watcher(threading.Thread):
     def _tell_other(self, text: str, needed: Optional[int]) -> None:
         free = guards.free_bytes(self._wanted.dump_path)
         if needed is None:
-            messages.warning("%s, and as much each further time; %s are free.", text, _bytes(free))
+            messages.info("%s, and as much each further time; %s are free.", text, _bytes(free))
         elif free is not None and needed > free:
             self._trouble("%s. As often as was asked for that is up to %s more, and only %s are"
                           " free: dump fewer iterations, dump_data='stats', or fewer operators"
                           " (dump_layer)." % (text, _bytes(needed), _bytes(free)))
         elif needed:
-            messages.warning("%s; up to %s more to come of it, beside the training graph's, %s are"
-                             " free.", text, _bytes(needed), _bytes(free))
+            messages.info("%s; up to %s more to come of it, beside the training graph's, %s are"
+                          " free.", text, _bytes(needed), _bytes(free))
 
     def _tell_missing(self) -> None:
         wanted = self._wanted

@@ -94,8 +94,8 @@ def test_fact_0_5_whether_an_execution_at_the_end_of_data_counts(observe, genera
 
 
 @pytest.mark.parametrize("generation, counted", [
-    ("new", False), ("2022", False), ("2022,eos=counted", True)])
-def test_fact_0_5_in_a_dynamic_graph_the_newest_does_not_count_it(observe, generation, counted):
+    ("new", False), ("2022", True), ("2022,eos=skipped", False), ("2022,eos=counted", True)])
+def test_fact_0_5_in_a_dynamic_graph_ge_of_2022_counts_it(observe, generation, counted):
     seen = observe("end_of_data", KERAS_NPU_DUMP_EMULATE_CANN=generation)
     name, count = seen.result["dynamic"]
     assert count == (8 if counted else 6)  # twice three batches, and twice the end

@@ -21,7 +21,7 @@ FEATURES: Dict[str, Tuple[str, ...]] = {
     "index": ("8", "5"),
     "graph_id": ("yes", "no"),
     "names": ("function", "suffix", "tf1"),
-    "eos": ("static", "counted", "skipped"),
+    "eos": ("static", "dynamic", "counted", "skipped"),
     "time": ("one", "two"),
     "files": ("plain", "a2"),
     "csv": ("cpu", "kernel"),
@@ -33,7 +33,7 @@ _GENERATIONS: Dict[str, Dict[str, str]] = {
     # GE of 2026.
     "new": {},
     # GE of autumn 2022, the last public one before, closest to TensorFlow 2.6.5.
-    "2022": {"graph_id": "no", "names": "suffix", "eos": "skipped", "folder": "plain",
+    "2022": {"graph_id": "no", "names": "suffix", "eos": "dynamic", "folder": "plain",
              "switch": "any", "options": "2022"},
     # GE of 2020, whose file names the vendor's documents still show.
     "old": {"index": "5", "graph_id": "no", "names": "suffix", "eos": "skipped",
@@ -51,7 +51,8 @@ class Generation:
       names: of graphs: the function's, the same with `_<graph id>`, or TF1's
         `ge_default_<time>_<graph id>`.
       eos: whether an execution that ended at the end of the data counts: in static graphs
-        only, always, or never.
+        only (davinci_model.cc of 2026), in dynamic ones only (hybrid_model_executor.cc of
+        2022, which counts before it looks), always, or never.
       time: one time folder, or a second one below it (newest chips).
       files: names as everywhere, or with the four numbers of the Atlas A2.
       csv: dialect of statistics.
@@ -103,7 +104,7 @@ class Generation:
         Args:
           static: whether all shapes of the graph are known before it runs.
         """
-        return self.eos == "counted" or (self.eos == "static" and static)
+        return self.eos == "counted" or self.eos == ("static" if static else "dynamic")
 
 
 def parse(text: Optional[str]) -> Generation:

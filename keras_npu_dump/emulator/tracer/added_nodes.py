@@ -87,7 +87,7 @@ def add_arguments(definition: Any, dtypes: Sequence[int]) -> List[str]:
 def add_reads(definition: Any, reads: Sequence[Read]) -> None:
     """Reads variables right before or after an operator that takes or changes them.
 
-    A read before inherits the operator's control inputs and holds the operator back; what
+    A read before waits for all that the operator waits for, and holds the operator back; what
     waits for the operator also waits for the reads after it. So each sees exactly the
     value of that moment, and the order of updates does not change.
 
@@ -107,8 +107,10 @@ def add_reads(definition: Any, reads: Sequence[Read]) -> None:
             node.input.append("^" + read.node)
             later.setdefault(read.node, []).append("^" + read.name)
         else:
-            # Reads of several inputs do not wait for each other.
-            node.input.extend("^" + name for name in controls if "/dump_before_" not in name)
+            # Reads of several inputs do not wait for each other. Arguments (without ":") are there.
+            waits = dict.fromkeys(flat_lib.node_of(one) for one in data if ":" in one)
+            waits.update(dict.fromkeys(name for name in controls if "/dump_before_" not in name))
+            node.input.extend("^" + name for name in waits)
             target.input.append("^" + read.name)
     for node in by_name.values():
         _, controls = flat_lib.split_control(node.input)

@@ -117,7 +117,11 @@ class Instrumented:
     def _definition(self, flat: Flat, name: str) -> Any:
         """A FunctionDef of `flat`, with the reads, its control nodes widened."""
         definition = _plain(flat, name)
-        added_nodes.add_reads(definition, self._reads.get(id(flat), ()))
+        reads = self._reads.get(id(flat), ())
+        added_nodes.add_reads(definition, reads)
+        # The next round of a loop, and what comes behind a branch, wait for what must run in it:
+        # only so no later update is seen by a read that belongs before it.
+        loop_condition.run_also(definition, [read.name for read in reads])
         holders = {node for (node, _), body in flat.bodies.items() if self.slots_of(body)}
         for node in list(definition.node_def):
             if node.name in holders:
@@ -137,7 +141,8 @@ class Instrumented:
         if roles[0] == "cond" and self._own_outputs(bodies[0]):
             # See loop_condition.py: the condition is calculated before the loop and at the end of
             # each round, where its values can be kept, and travels as one more variable.
-            condition = Condition(bodies[0], self._definition(bodies[0], "").node_def)
+            moved = self._definition(bodies[0], "")
+            condition = Condition(bodies[0], moved.node_def, list(moved.control_ret.values()))
             grafted = loop_condition.graft(definition, condition, node.name + "/dump_first", data,
                                            controls)
             self._keep(definition, condition.flat, passed, grafted.tensor, node.name)

@@ -22,10 +22,12 @@ class Condition(NamedTuple):
       flat: the condition's graph.
       nodes: its NodeDefs as they are to run: with the lists that come out of loops and
         branches inside the condition, and with the reads beside its operators.
+      must_run: names of those that must run although nothing reads them.
     """
 
     flat: Flat
     nodes: Sequence[Any]
+    must_run: Sequence[str]
 
     @property
     def predicate_dtype(self) -> int:
@@ -50,7 +52,7 @@ class Grafted:
         self._names = {node.name for node in condition.nodes}
         self._prefix = prefix
         self._bound = bound
-        self.must_run = ["%s/%s" % (prefix, name) for name in condition.flat.control_ret]
+        self.must_run = ["%s/%s" % (prefix, name) for name in condition.must_run]
         self.predicate = self.tensor(condition.flat.ret[0])
 
     def tensor(self, tensor: str) -> str:

@@ -1,4 +1,5 @@
 """What all tests share: where the public fixtures lie."""
+import contextlib
 import logging
 import os
 import pathlib
@@ -18,6 +19,8 @@ hypothesis.settings.load_profile("any machine")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+# Where scripts that tests start find their modules, before what is installed.
+PATHS = [str(ROOT)]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts a command in the background has it ignore Ctrl-C, and its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,6 +45,24 @@ def caplog(caplog):
     logger.addHandler(caplog.handler)
     yield caplog
     logger.removeHandler(caplog.handler)
+
+
+@contextlib.contextmanager
+def without_tensorflow():
+    """Scripts that are started meanwhile find an empty module in TensorFlow's place: importing
+    npu_device imports it, which takes seconds, and they need none."""
+    PATHS.append(str(ROOT / "tests" / "no_tensorflow"))
+    try:
+        yield
+    finally:
+        PATHS.pop()
+
+
+@pytest.fixture
+def no_tensorflow():
+    """`without_tensorflow` for a test."""
+    with without_tensorflow():
+        yield
 
 
 def fresh_clone(folder):
@@ -69,8 +90,8 @@ def command_environment(env=None):
     variables = {name: value for name, value in os.environ.items()
                  if not name.startswith(("DUMP_G", "NPU_", "ASCEND_", "RANK_", "KERAS_NPU_"))}
     variables.update({
-        "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1",
-        "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONWARNINGS": "ignore"})
+        "PYTHONPATH": os.pathsep.join(PATHS), "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONWARNINGS": "ignore"})
     variables.update(env or {})
     return {name: value for name, value in variables.items() if value is not None}
 

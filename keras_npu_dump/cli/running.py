@@ -60,8 +60,8 @@ def _run_flags() -> absl_flags.FlagValues:
         absl_flags.DEFINE_boolean(name, False, text, flag_values=values, module_name=PROGRAM,
                                   short_name="v" if name == "verbose" else None)
     absl_flags.DEFINE_boolean(
-        "open_device", None, "Open the device for the script when it imports TensorFlow. Not given:"
-        " only if npu_device is imported nowhere in the script and its modules.",
+        "open_device", None, "Open the device for the script when it has imported TensorFlow. Not"
+        " given: only if npu_device is imported nowhere in the script and its modules.",
         flag_values=values, module_name=PROGRAM)
     # Here dumping is what the command is for: not given means on.
     absl_flags.DEFINE_flag(

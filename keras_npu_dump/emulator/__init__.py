@@ -31,7 +31,11 @@ __all__ = ["children_folder", "install", "installed"]
 
 
 class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Makes the stand-in at the moment of its import, when the adapter reads its variables."""
+    """Makes the stand-in at the moment of its import, when the adapter reads its variables.
+
+    The adapter's modules import TensorFlow before they define anything: until that has ended,
+    npu_device is there and empty.
+    """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None
                   ) -> Optional[importlib.machinery.ModuleSpec]:
@@ -39,14 +43,13 @@ class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        from keras_npu_dump.emulator.api import modules
-        made = modules.build()
-        sys.modules.update(made)
-        return made[spec.name]
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        return None  # a plain module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        pass
+        importlib.import_module("tensorflow")
+        from keras_npu_dump.emulator.api import modules
+        modules.fill(module)
 
 
 _FINDER = _StandInFinder()

@@ -60,7 +60,9 @@ def before_first_gradient(tensorflow: Any, check: Callable[[], None]) -> None:
       tensorflow: the module.
       check: called before the gradient; where it raises, again before the next.
     """
-    tape = tensorflow.GradientTape
+    tape = getattr(tensorflow, "GradientTape", None)
+    if tape is None:
+        return  # a TensorFlow of before eager execution, or a module of that name
     original = tape.gradient
 
     @functools.wraps(original)

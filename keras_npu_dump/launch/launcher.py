@@ -24,6 +24,7 @@ from keras_npu_dump.files.regular import what_is_there
 from keras_npu_dump.launch import import_scan, script_run
 from keras_npu_dump.launch.fit_patch import add_to_all_models, before_first_gradient
 from keras_npu_dump.launch.import_hook import when_imported
+from keras_npu_dump.launch.opening import Opening
 
 
 class Outcome(NamedTuple):
@@ -146,6 +147,7 @@ class _Setup:
         self._expected = expected and expected._replace(path=os.path.relpath(expected.path))
         self._open_device = open_device
         self._told = False
+        self._opening: Optional[Opening] = None
 
     def wait_for_imports(self, emulate: bool) -> None:
         """Has everything done in time: when npu_device, TensorFlow and Keras are imported.
@@ -158,7 +160,8 @@ class _Setup:
         if emulate or dumps:
             when_imported("npu_device", self.watch)
             if self._open_device or (self._open_device is None and self._expected is None):
-                when_imported("tensorflow", self.open_for_the_script)
+                self._opening = Opening(self.open_for_the_script)
+                self._opening.wait()
             elif dumps:
                 when_imported("tensorflow", self.watch_loops)
         if dumps:
@@ -177,7 +180,7 @@ class _Setup:
             self.error = error
             raise
 
-    def open_for_the_script(self, tensorflow: Any) -> None:
+    def open_for_the_script(self) -> None:
         """For scripts that know nothing of npu_device."""
         try:
             module = device_module.find_device()
@@ -209,6 +212,8 @@ class _Setup:
         Raises:
           DumpError: unless the launcher was told that fits may run before open().
         """
+        if self._opening is not None:
+            self._opening.needed()
         if attach.current() is not None or self.error is not None:
             return  # an error is told at the end, even if the script goes on after it
         text = ("%s and npu_device.open() has not been called: it runs on no NPU and nothing is"

@@ -67,6 +67,7 @@ OPENS = "import npu_device\nnpu_device.open()\n"
 INSTALLS = "from keras_npu_dump import emulator\nemulator.install()\n"
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 @pytest.mark.parametrize("end, states", [
     ("prints", FULL), ("exits", FULL_ERROR), ("prints", NONE), ("closes stdout", OK),
     ("takes stdout", OK), ("leaves a rest", OK), ("closes stderr", OK), ("closes all", OK),
@@ -91,6 +92,7 @@ def test_a_dump_changes_neither_the_end_of_a_script_nor_its_files(tmp_path, end,
     assert record["ended"] and next(tmp_path.glob("d/runs/*/manifest.json"))
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 @pytest.mark.parametrize("states", [FULL_ERROR, CLOSED_ERROR])
 def test_with_json_the_script_does_not_depend_on_stderr_where_its_words_go(tmp_path, states):
     status, stdout, _, _ = end_of(tmp_path, DUMP + ["--json"], "prints much", states, OPENS)
@@ -110,6 +112,7 @@ with DumpSession(dump_path="d", dump_step="0|7") as dump:
 """
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 @pytest.mark.parametrize("states", [FULL_ERROR, GONE_ERROR, NONE, ("null", "ok", "limited")])
 def test_words_of_ours_leave_no_status_behind(tmp_path, states):
     # A rest in the buffer of stderr makes Python end with 120.

@@ -48,6 +48,7 @@ def test_a_loop_that_was_entered_and_counted_nothing():
     ("raise KeyboardInterrupt", "interrupted by SIGINT", "after 1 executions"),
     ("pass", None, "1 executions ran"),
 ])
+@pytest.mark.usefixtures("no_tensorflow")
 def test_plain_python_that_ends_with_a_traceback_has_failed(tmp_path, code, cause, said):
     done = run_python(PRELUDE + """
 dump = DumpSession(dump_path="d", dump_step="9")

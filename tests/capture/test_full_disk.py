@@ -2,6 +2,8 @@
 import json
 import os
 
+import pytest
+
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.records import journal_file
 from keras_npu_dump.records.journal import Journal
@@ -28,6 +30,7 @@ class Model:
 """
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_at_the_open_between_fits_and_at_the_end(tmp_path):
     done = run_python(PRELUDE + """
 dump = DumpSession(dump_path="d")
@@ -48,6 +51,7 @@ full(True)
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_before_training_it_is_one_clear_error(tmp_path):
     done = run_python(PRELUDE + """
 full(True)

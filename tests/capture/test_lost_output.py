@@ -105,6 +105,7 @@ def session(folder, what, steps="0-11"):
     return run_python("WHAT = %r\nSTEPS = %r\n" % (what, steps) + SESSION, folder)
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 @pytest.mark.parametrize("steps", ["0-11", "9", "0-2"])
 @pytest.mark.parametrize("what", ["d", "d/runs", "d/runs/*", "d/runs/*/iterations.jsonl",
                                   "d/runs/*/run.json", "moved", "copied"])
@@ -124,6 +125,7 @@ def test_records_are_written_again_whole(tmp_path, what, steps):
     assert lines[-1] == {"event": "count", "section": 0, "count": 12, "final": True}
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 @pytest.mark.parametrize("what", ["path", "link"])
 def test_what_cannot_be_written_again_is_told_once_and_stops_nothing(tmp_path, what):
     done = session(tmp_path, what)
@@ -132,6 +134,7 @@ def test_what_cannot_be_written_again_is_told_once_and_stops_nothing(tmp_path, w
     assert "Traceback" not in done.stderr and "not reached" not in done.stderr
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_a_deletion_in_a_long_pause_is_told_by_the_watcher_which_writes_nothing(tmp_path):
     done = run_python(PRELUDE + """
 import shutil, sys, time

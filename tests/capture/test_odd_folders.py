@@ -5,6 +5,8 @@ import pytest
 
 from tests.conftest import run_python
 
+pytestmark = pytest.mark.usefixtures("no_tensorflow")
+
 SCRIPT = """
 import keras_npu_dump
 from keras_npu_dump.errors import DumpError

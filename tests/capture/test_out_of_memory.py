@@ -69,6 +69,7 @@ def test_killed_by_the_kernel_for_its_memory(tmp_path):
     assert "6 executions or more ran; the process ended before" in told["message"]
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_no_thread_for_the_watcher(tmp_path):
     done = run_python(PRELUDE + """
 dump = DumpSession(dump_path="d", dump_step="1|3")
@@ -86,6 +87,7 @@ print(json.dumps([one.index for one in dump._capture.journal.sections]))
     assert done.stderr.count("training goes on") == 1 and "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_the_journal_outlives_a_lack_of_memory(tmp_path):
     """The names of a large graph find no room; what comes after them does."""
     done = run_python(PRELUDE + """

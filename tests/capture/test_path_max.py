@@ -133,6 +133,7 @@ def test_in_a_working_directory_that_is_gone(tmp_path):
     assert json.loads(run("doctor", "--json", "--emulate", "--data_dump_path=" + path).stdout)
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_a_session_in_a_working_directory_that_is_gone(tmp_path):
     here = tmp_path / "gone"
     here.mkdir()

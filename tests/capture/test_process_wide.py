@@ -11,7 +11,9 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT, run_command
+from tests.conftest import ROOT, run_command, without_tensorflow
+
+pytestmark = pytest.mark.usefixtures("no_tensorflow")
 
 PROBE = pathlib.Path(__file__).resolve().parent / "process_probe.py"
 COLUMNS = ("fork", "forkserver", "spawn", "thread", "exec")
@@ -43,7 +45,8 @@ class Probed:
 
 @pytest.fixture(scope="module")
 def probed(tmp_path_factory):
-    return Probed(tmp_path_factory.mktemp("probe"))
+    with without_tensorflow():
+        return Probed(tmp_path_factory.mktemp("probe"))
 
 
 def as_plain(row):

@@ -65,6 +65,7 @@ def test_a_disk_that_is_full_before_the_first_step(tmp_path, weights, options): 
         assert "still" not in json.dumps(manifest["problems"])
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_the_end_of_a_run_needs_no_more_room_than_its_record_has(tmp_path):
     done = run_python(PRELUDE + """
 dump = DumpSession(dump_path="d", dump_step="0-99")
@@ -91,6 +92,7 @@ with dump:
     assert run["executions"]["section 0"] == {"count": 100, "last": 99, "dumped": list(range(100))}
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_a_folder_that_takes_no_more_files(tmp_path):
     if os.getuid() == 0 and subprocess.run(
             ["chattr", "+i", str(tmp_path)], stderr=subprocess.DEVNULL).returncode:

@@ -6,6 +6,8 @@ import pytest
 from tests.capture.test_script_run import both
 from tests.conftest import run_command
 
+pytestmark = pytest.mark.usefixtures("no_tensorflow")
+
 POOL = """
 from concurrent.futures import ThreadPoolExecutor
 import atexit, time

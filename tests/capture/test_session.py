@@ -5,6 +5,8 @@ import pytest
 
 from tests.conftest import run_python
 
+pytestmark = pytest.mark.usefixtures("no_tensorflow")
+
 PRELUDE = """
 import json, os, sys
 import keras_npu_dump

@@ -9,7 +9,9 @@ import time
 import pytest
 
 from tests.capture.test_script_run import RUN
-from tests.conftest import ROOT
+from tests.conftest import PATHS
+
+pytestmark = pytest.mark.usefixtures("no_tensorflow")
 
 DUMPING = [sys.executable, "-m", "keras_npu_dump", "run", "--emulate", "--data_dump_path=d"]
 
@@ -21,7 +23,7 @@ def signalled(folder, code, numbers, start, pauses=0.0, timeout=120):
       Its status, as a shell sees it, stdout without "ready", and stderr.
     """
     (folder / "train.py").write_text(code)
-    env = dict(os.environ, PYTHONPATH=str(ROOT), TF_CPP_MIN_LOG_LEVEL="2",
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(PATHS), TF_CPP_MIN_LOG_LEVEL="2",
                CUDA_VISIBLE_DEVICES="-1")
     process = subprocess.Popen(start + ["train.py"], cwd=str(folder), env=env,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -82,6 +82,7 @@ print("behind")
 """
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_a_session_raises_at_its_exit(tmp_path):
     done = run_python(SESSION.format(inside="pass"), tmp_path, check=False)
     assert done.returncode == 1 and "behind" not in done.stdout
@@ -90,6 +91,7 @@ def test_a_session_raises_at_its_exit(tmp_path):
     assert done.stderr.count("data_dump_strict") == 1  # once is enough
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_a_session_keeps_the_exception_of_the_training(tmp_path):
     done = run_python(SESSION.format(inside="raise KeyError('its own')"), tmp_path, check=False)
     assert done.returncode == 1
@@ -97,6 +99,7 @@ def test_a_session_keeps_the_exception_of_the_training(tmp_path):
     assert done.stderr.count("data_dump_strict: ") == 1  # told at the end of the process
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_a_session_in_which_nothing_was_asked_for_yet_raises_nothing(tmp_path):
     code = SESSION.replace('"0|50"', '"50"').format(inside="pass")
     done = run_python(code, tmp_path)
@@ -104,6 +107,7 @@ def test_a_session_in_which_nothing_was_asked_for_yet_raises_nothing(tmp_path):
     assert done.stderr.count("data_dump_strict: ") == 1  # step 50 was not reached
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 @pytest.mark.parametrize("code", [
     "apply(config)\nnpu_device.open()\n",
     "dump = DumpSession(config)\nnpu_device.open()\n",
@@ -117,6 +121,7 @@ def test_where_nobody_counts_it_is_one_line_at_the_end(tmp_path, code, collects)
     assert len(lines) == 1 and "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_without_strict_nothing_of_it_is_said(tmp_path):
     code = SESSION.replace("strict=True", "strict=False").format(inside="pass")
     assert "data_dump_strict" not in run_python(code, tmp_path).stderr

@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import ROOT, run_command
 
+pytestmark = pytest.mark.usefixtures("no_tensorflow")
+
 COMMAND = [sys.executable, "-m", "keras_npu_dump"]
 
 

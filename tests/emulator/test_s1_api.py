@@ -6,6 +6,7 @@ import pytest
 from keras_npu_dump import emulator
 from keras_npu_dump.emulator.ge.ge_session import GeSession, check_options
 from keras_npu_dump.errors import ConfigError
+from tests.conftest import run_python
 
 
 @pytest.fixture
@@ -162,3 +163,15 @@ def test_the_emulator_refuses_to_hide_a_real_npu_device(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="a real npu_device"):
         emulator.install()
     assert not emulator.installed()
+
+
+@pytest.mark.parametrize("begin", ["from keras_npu_dump import emulator; emulator.install()",
+                                   "from keras_npu_dump import emulator\n"
+                                   "sys.path.append(emulator.children_folder())"])
+def test_importing_it_imports_tensorflow_while_it_is_still_empty(tmp_path, begin):
+    (tmp_path / "tensorflow.py").write_text(
+        "import sys\nprint('open' in vars(sys.modules['npu_device']))\n")
+    done = run_python("import sys\n%s\nimport npu_device\nprint(npu_device.open.__name__, "
+                      "npu_device.__emulated__, sys.modules['npu_device'] is npu_device)" % begin,
+                      tmp_path)
+    assert done.stdout.split() == ["False", "open", "True", "True"]

@@ -1,7 +1,8 @@
-"""The module tree `npu_device...` that `install()` puts into sys.modules."""
+"""The module tree `npu_device...` that importing the stand-in puts into sys.modules."""
 from __future__ import annotations
 
 import importlib.machinery
+import sys
 import types
 from typing import Any, Callable, Dict
 
@@ -12,21 +13,22 @@ _TOP = ("open", "global_options", "set_npu_loop_size", "npu_run_context", "set_d
 _SCOPES = ("keep_dtype_scope", "npu_recompute_scope")
 
 
-def build() -> Dict[str, types.ModuleType]:
+def fill(top: types.ModuleType) -> None:
     """Makes the modules of the stand-in, linked with each other and marked as emulated.
 
-    Returns:
-      Modules by full name; "npu_device" is the package itself.
+    Args:
+      top: the module `npu_device`, whose import is under way.
     """
-    modules: Dict[str, types.ModuleType] = {}
+    modules: Dict[str, types.ModuleType] = {"npu_device": top}
 
     def module(name: str, **attributes: Any) -> types.ModuleType:
-        made = types.ModuleType(name, "Emulated by keras_npu_dump.")
-        made.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
-        attributes.update(__path__=[], __emulated__=True)
+        made = modules.get(name)
+        if made is None:
+            made = modules[name] = types.ModuleType(name)
+            made.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        attributes.update(__doc__="Emulated by keras_npu_dump.", __path__=[], __emulated__=True)
         for key, value in attributes.items():
             setattr(made, key, value)
-        modules[name] = made
         return made
 
     module("npu_device", **{name: getattr(npu_device, name) for name in _TOP},
@@ -49,7 +51,7 @@ def build() -> Dict[str, types.ModuleType]:
             setattr(modules[parent], child, made)
     # Scripts import it from the inner module, too.
     vars(npu_device)["gen_npu_ops"] = modules["npu_device.gen_npu_ops"]
-    return modules
+    sys.modules.update(modules)
 
 
 def _add_configs(module: Callable[..., types.ModuleType]) -> None:

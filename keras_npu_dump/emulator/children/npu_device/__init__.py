@@ -3,8 +3,11 @@
 Such a child begins with an interpreter of its own, where nobody has called `install()`, and
 imports the script again: on an NPU it finds the real npu_device.
 """
+import importlib
 import sys
 
-from keras_npu_dump.emulator.api import modules
+importlib.import_module("tensorflow")  # as the adapter, before anything is there
 
-sys.modules.update(modules.build())
+from keras_npu_dump.emulator.api import modules  # noqa: E402
+
+modules.fill(sys.modules[__name__])

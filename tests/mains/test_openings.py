@@ -1,0 +1,62 @@
+"""Do mains run as they do without us, whenever they import and however they open their device?"""
+import os
+import re
+import sys
+
+import pytest
+
+from tests.mains.running import MAINS, manifest, run_main, run_plain, run_script, trained
+
+FIRST = (0, (0, 0, 0))
+VENDOR = {"PYTHONPATH": os.pathsep.join([str(MAINS.parent.parent), str(MAINS / "vendor")])}
+
+
+def losses(done):
+    return [line for line in done.stdout.splitlines() if line.startswith("loss")]
+
+
+def said(done):
+    """What is ours on stderr, without where and when."""
+    lines = [re.sub(r"^[WI]\d{4} .*?\] |^keras-npu-dump: ", "", line)
+             for line in done.stderr.splitlines() if re.match(r"[WI]\d{4} .*\.py:|keras-npu", line)]
+    return [line.split(" in /")[0].split(" to /")[0] for line in lines
+            if "inside this container" not in line]
+
+
+QUIET = ["Dump data, graphs and records go",
+         "emulator: npu_device is emulated; device 0 is this machine's CPU or GPU."]
+
+
+def test_keras_first(tmp_path):
+    plain = run_plain(tmp_path, "keras_first.py")
+    done = run_main(tmp_path, "keras_first.py")
+    assert losses(done) == losses(plain) != [] and said(done) == QUIET
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+
+
+def test_keras_first_on_a_device_that_has_a_context_of_its_own(tmp_path):
+    plain = run_plain(tmp_path, "keras_first.py")
+    done = run_script(tmp_path, [sys.executable, "-m", "keras_npu_dump", "run",
+                                 "--data_dump_path=d", str(MAINS / "keras_first.py")], 0, VENDOR)
+    assert done.stdout.count("opened") == 1 and losses(done) == losses(plain)
+
+
+@pytest.fixture(scope="module")
+def opened_first(tmp_path_factory):
+    """The losses of a script that opens its device itself, before everything, in plain Python."""
+    folder = tmp_path_factory.mktemp("plain")
+    return losses(run_plain(folder, "npu_first.py", "--open", env=VENDOR))
+
+
+@pytest.mark.parametrize("arguments, options", [
+    ([], ["--open_device"]), (["--after"], ["--open_device"]), (["--open"], [])])
+def test_npu_device_first_and_after_tensorflow(tmp_path, opened_first, arguments, options):
+    done = run_main(tmp_path, "npu_first.py", *arguments, options=options)
+    assert losses(done) == opened_first != [] and said(done) == QUIET
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+
+
+def test_npu_device_first_where_it_is_laid_out_as_the_vendors(tmp_path, opened_first):
+    done = run_script(tmp_path, [sys.executable, "-m", "keras_npu_dump", "run", "--open_device",
+                                 "--data_dump_path=d", str(MAINS / "npu_first.py")], 0, VENDOR)
+    assert done.stdout.count("opened") == 1 and losses(done) == opened_first

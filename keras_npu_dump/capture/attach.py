@@ -68,6 +68,7 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
 def _look(module: Any, capture: Optional[Capture]) -> Situation:
     held = None
     if capture is not None:
+        capture.look_at_device()
         asked = capture.resolved.asked
         left_out = capture.config.is_off and not asked.is_off  # by data_dump_ranks
         held = Held(asked, capture.resolved.said_path,

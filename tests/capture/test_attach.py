@@ -278,6 +278,35 @@ print(json.dumps([os.path.isdir("out/d"), record["opened"], record["device"]]))
     assert result == [True, True, 3]
 
 
+@pytest.mark.parametrize("opening", [
+    "from npu_device import open as held", "held = npu_device.npu_device.open",
+    "import functools; held = functools.partial(npu_device.open, 0)"])
+@pytest.mark.parametrize("counting", [True, False])
+def test_an_open_of_another_name_is_seen_by_the_device(tmp_path, opening, counting):
+    record, stderr = answer(opening + """
+dump = DumpSession(dump_path="d", dump_step="0")
+held()
+if %r:
+    with dump:
+        pass
+print(json.dumps(json.load(open(dump._capture.record.folder + "/run.json"))))
+""" % counting, tmp_path, env={"ASCEND_DEVICE_ID": "0", "AOE_MODE": "1"})
+    assert record["opened"] is counting  # otherwise it is noted at the end
+    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    assert (record["opened"], record["device"]) == (True, 0)
+    assert "never called" not in stderr and stderr.count("AOE_MODE=1") == 1
+
+
+def test_a_device_that_nobody_has_opened_is_none(tmp_path):
+    _, stderr = answer("""
+from npu_device import open as held
+with DumpSession(dump_path="d"):
+    print(0)
+""", tmp_path)
+    record = json.loads(next(tmp_path.glob("d/runs/*/run.json")).read_text())
+    assert record["opened"] is False and "npu_device.open() was never called" in stderr
+
+
 def test_ranks_dump_by_options_alone(tmp_path):
     result, _ = answer("""
 DumpSession(config=DumpConfig(dump_path="d", ranks=[0]))

@@ -1,4 +1,5 @@
 """Do mains run as they do without us, whenever they import and however they open their device?"""
+import json
 import os
 import re
 import sys
@@ -60,3 +61,17 @@ def test_npu_device_first_where_it_is_laid_out_as_the_vendors(tmp_path, opened_f
     done = run_script(tmp_path, [sys.executable, "-m", "keras_npu_dump", "run", "--open_device",
                                  "--data_dump_path=d", str(MAINS / "npu_first.py")], 0, VENDOR)
     assert done.stdout.count("opened") == 1 and losses(done) == opened_first
+
+
+def test_an_open_of_another_name_before_the_callback(tmp_path, opened_first):
+    done = run_plain(tmp_path, "aliased_open.py", "--emulate", "--callback")
+    assert losses(done) == opened_first and said(done) == QUIET
+    assert trained(manifest(tmp_path)) == [[FIRST]]
+    record, = tmp_path.glob("d/runs/*/run.json")
+    assert json.loads(record.read_text())["opened"] is True
+
+
+def test_an_open_of_another_name_under_run(tmp_path, opened_first):
+    done = run_main(tmp_path, "aliased_open.py")
+    assert losses(done) == opened_first and said(done) == QUIET
+    assert trained(manifest(tmp_path)) == [[FIRST]]

@@ -110,9 +110,22 @@ class Capture:
         """Makes again what a script has cleared meanwhile, and tells the user what will fail."""
         self._make_folders()
         environment.set_graph_environment(self.config, self.dump_path)
+        self._tell_what_will_fail()
+
+    def _tell_what_will_fail(self) -> None:
         ranks.tell_problems(device_module.is_emulated(self.module))
         for text in dump_blockers.messages_of(self.module, self.config):
             messages.warning("%s", text)
+
+    def look_at_device(self) -> None:
+        """Notes that the device is open, by whatever name the script has called `open()`.
+
+        A name that was imported before ours took its place tells nobody; npu_device itself
+        knows.
+        """
+        if self.opened_options is None and device_module.opened_ids(self.module):
+            self._tell_what_will_fail()
+            self.after_open()
 
     def after_open(self, device_id: Optional[int] = None) -> None:
         """The device is open: what it was opened with is known now.
@@ -177,6 +190,7 @@ class Capture:
           The number of the fit, from 0.
         """
         self.lookout.look()
+        self.look_at_device()
         if not self.journal.fits and self.opened_options is not None:
             end_messages.tell_late_options(
                 self.opened_options, device_module.read_options(self.module))
@@ -282,6 +296,7 @@ class Capture:
         Raises:
           DumpError: the dump folder cannot be read.
         """
+        self.look_at_device()
         known = {"record": self.record.fields, "journal": self.journal.unwritten,
                  "closed": self.closed if settled is None else settled}
         return collect(self.dump_path, run_id=self.record.run_id, known=known, write=write)

@@ -58,6 +58,7 @@ def close(capture: "Capture") -> None:
     Args:
       capture: of this process; nobody counts in it any more.
     """
+    _try(capture.look_at_device)
     _try(lambda: capture.lookout.look(thorough=True))
     _try(capture.journal.close)
     if capture.ending is None:

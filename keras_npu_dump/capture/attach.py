@@ -1,7 +1,7 @@
 """Asks for a dump: looks at the process, resolves the request, and has the answer applied."""
-from typing import Any, Optional
+from typing import Any, List, Optional
 
-from keras_npu_dump import ranks
+from keras_npu_dump import messages, ranks
 from keras_npu_dump.capture.device import device_module
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.contradictions import RUN
@@ -13,6 +13,7 @@ from keras_npu_dump.files.paths import current_folder
 
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
+_told: List[str] = []  # faces that came here from another process
 
 
 def current() -> Optional[Capture]:
@@ -28,6 +29,24 @@ def current_here() -> Optional[Capture]:
 def of_run() -> Optional[Capture]:
     """The capture that the launcher has asked for, whatever the script's own flags are."""
     return _current if _current is not None and RUN in _current.faces else None
+
+
+def of_copy(who: str) -> Optional[Capture]:
+    """The capture for a copy of a callback or session, as training begins.
+
+    A copy asks for nothing itself: it may have come, pickled, to a process that dumps
+    nothing, and takes part in whatever dump its process has.
+
+    Args:
+      who: the name of its class, for messages.
+    """
+    if _current is None and who not in _told:
+        _told.append(who)
+        messages.warning(
+            "This %s came from another process, and nobody has asked for a dump in this one: it"
+            " dumps and counts nothing here. Make one in this process before npu_device.open().",
+            who)
+    return _current
 
 
 def start(config: DumpConfig, who: str) -> Optional[Capture]:

@@ -1,5 +1,5 @@
 """NpuDumpCallback: the Keras face of a dump."""
-from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
 
 import tensorflow as tf
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from keras_npu_dump.config.options import DumpOptions
     from keras_npu_dump.records.manifest import Manifest
+
+# What a copy does not take along: the training that goes on, and what Keras sets anew.
+_NOT_COPIED = frozenset(("_capture", "_now", "_outer", "model", "_model", "params"))
 
 
 class _Training(NamedTuple):
@@ -55,7 +58,8 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
     options, or with any if it asks for nothing. While training runs it only counts:
     each training batch is one execution of the training graph on the device, and its
     number is the data_index of the dump. Validation, evaluation and prediction do not
-    disturb the count; `compile()` starts it again.
+    disturb the count; `compile()` starts it again. Copies (`copy.deepcopy`, a clone of a
+    search, pickle) share the dump of the process that they are in.
 
     Example:
 
@@ -97,6 +101,18 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         self._capture = attach.start(DumpConfig.of(config, **options), "NpuDumpCallback")
         self._now = _Training(mute=self._capture is None)
         self._outer: List[_Training] = []  # what goes on around it, the innermost last
+        self._is_copy = False
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in _NOT_COPIED}
+        return dict(state, _is_copy=self._capture is not None or self._is_copy)
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__.update(state)
+        self._capture = attach.current() if self._is_copy else None
+        self._now = _Training(mute=self._capture is None)
+        self._outer = []
 
     @property
     def active(self) -> bool:
@@ -237,6 +253,9 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
 
     def _join_run(self) -> None:
         """Off, and the hooks are called by hand: nobody else counts them for `run`."""
+        if self._capture is None and self._is_copy:
+            self._capture = attach.of_copy("NpuDumpCallback")
+            self._now = self._now._replace(mute=self._capture is None)
         if self._capture is None and train_function.of_model(self.model) is None:
             self._capture = attach.of_run()
             self._now = self._now._replace(mute=self._capture is None)

@@ -1,6 +1,6 @@
 """DumpSession: a dump around a custom training loop, and `apply` for mains."""
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Optional, Type
 
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.counting.custom_loop import HandLoop
@@ -47,7 +47,8 @@ class DumpSession:
 
     Made before `npu_device.open()` it configures the device; made afterwards it
     attaches to what the device was opened with. Sessions and callbacks of one process
-    share one dump. A session that is off counts all the same where `keras-npu-dump run` dumps.
+    share one dump, and so do copies of them. A session that is off counts all the same where
+    `keras-npu-dump run` dumps.
 
     Example:
 
@@ -78,6 +79,18 @@ class DumpSession:
         self._capture = attach.start(DumpConfig.of(config, **options), "DumpSession")
         self._loop: Optional[HandLoop] = None
         self._batch = 0
+        self._is_copy = False
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = {name: value for name, value in vars(self).items()
+                 if name not in ("_capture", "_loop", "_batch")}
+        return dict(state, _is_copy=self._capture is not None or self._is_copy)
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._capture = attach.current() if self._is_copy else None
+        self._loop = None
+        self._batch = 0
 
     @property
     def manifest(self) -> "Optional[Manifest]":
@@ -86,7 +99,8 @@ class DumpSession:
 
     def __enter__(self) -> "DumpSession":
         if self._capture is None:
-            self._capture = attach.of_run()
+            self._capture = (attach.of_copy("DumpSession") if self._is_copy
+                             else attach.of_run())
         if self._capture is not None:
             self._capture = of_this_process(self._capture)
             self._loop = HandLoop(self._capture, self)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Type
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.counting.custom_loop import HandLoop
 from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.capture.process.raised import is_of_tracing
 from keras_npu_dump.capture.process.strict import check_training
 from keras_npu_dump.capture.this_process import of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
@@ -163,17 +164,17 @@ class _Step:
         if self._loop is not None:
             self._loop.begin(self._batch, self._batches)
 
-    def __exit__(self, kind: Any, *rest: Any) -> None:
+    def __exit__(self, kind: Any, error: Any = None, trace: Any = None) -> None:
         if self._loop is None:
             return
         if kind is None:
             self._loop.end()
-        else:
-            # next(iterator) at the end of the data: the function was not called any more.
-            ran = False if issubclass(kind, StopIteration) else None
-            self._loop.interrupted(ran)
-            if ran is False:
-                self._session._batch = self._batch
+            return
+        # next(iterator) at the end of the data: the function was not called any more.
+        ended = issubclass(kind, StopIteration)
+        self._loop.interrupted(False if ended or is_of_tracing(error) else None)
+        if ended:
+            self._session._batch = self._batch
 
 
 def manifest_of(capture: Optional[Capture]) -> "Optional[Manifest]":

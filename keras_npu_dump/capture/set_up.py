@@ -4,6 +4,7 @@ from typing import Any, Optional
 from keras_npu_dump import messages, ranks
 from keras_npu_dump.capture.device import device_module, dump_blockers, environment, guards
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.capture.model import function_calls
 from keras_npu_dump.capture.process import start_messages
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.resolve import CONFIGURE, NOTHING, ResolvedDump
@@ -46,7 +47,12 @@ def set_up(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
     capture = begin(module, resolved, cluster)
     if configure:
         device_module.watch_open(module, lambda: of_this_process(capture).before_open(),
-                                 lambda device_id: of_this_process(capture).after_open(device_id))
+                                 lambda device_id: _opened(of_this_process(capture), device_id))
     else:
-        capture.after_open()
+        _opened(capture, None)
     return capture
+
+
+def _opened(capture: Capture, device_id: Optional[int]) -> None:
+    capture.after_open(device_id)
+    function_calls.install()  # npu_device has imported TensorFlow

@@ -7,6 +7,7 @@ import sys
 from typing import Any, Optional
 
 from keras_npu_dump import ranks
+from keras_npu_dump.capture.counting import calls
 from keras_npu_dump.capture.device import device_module, environment
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.resolve import ResolvedDump
@@ -47,7 +48,9 @@ def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Captur
                           " Received: %r (%s)." % (config.dump_path, error.strerror or error)
                           ) from error
     journal = Journal(os.path.join(folder, JOURNAL_FILE), config.dumped_steps)
-    return Capture(module, resolved, cluster, record, journal)
+    capture = Capture(module, resolved, cluster, record, journal)
+    calls.follow(capture)
+    return capture
 
 
 def existing_of_this_process(capture: Capture) -> Optional[Capture]:

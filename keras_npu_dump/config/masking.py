@@ -84,10 +84,13 @@ def _masked(argument: str) -> str:
         name, value = match.groups()
         if name == _PASSWORD_LETTER or _is_secret(name):
             return argument if _is_count(name, value) else "%s=%s" % (name, MASK)
-    argument = _USER.sub(lambda found: "%s%s@" % (found.group(1) or found.group(2) or "", MASK),
-                         argument)
-    argument = _BEARER.sub(r"\1 " + MASK, _mask_named(argument))
-    return _ISSUED.sub(MASK, argument)
+    return masked_text(argument)
+
+
+def masked_text(text: str) -> str:
+    """A text, what looks secret in it replaced by `***`: see `masked_arguments`."""
+    text = _USER.sub(lambda found: "%s%s@" % (found.group(1) or found.group(2) or "", MASK), text)
+    return _ISSUED.sub(MASK, _BEARER.sub(r"\1 " + MASK, _mask_named(text)))
 
 
 def _mask_named(text: str) -> str:

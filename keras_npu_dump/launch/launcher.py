@@ -7,12 +7,13 @@ import functools
 import importlib.util
 import os
 import sys
-from typing import Any, Callable, List, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.device import device_module, guards
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
+from keras_npu_dump.capture.model import function_calls
 from keras_npu_dump.capture.process import ending
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.contradictions import RUN
@@ -77,10 +78,7 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     pid = os.getpid()
     sigterm.end_with(lambda: at_sigterm(_terminated(setup)))
     try:
-        status, cause = script_run.run_as_main(script, arguments, setup.is_told)
-        capture = attach.current_here()
-        if capture is not None:
-            capture.ending = ("failed" if status else "ended", cause)
+        status, capture = _run(setup, script, arguments)
         script_run.finish()
         if os.getpid() != pid:
             return Outcome(status if setup.error is None else 2, capture, setup.error, forked=True)
@@ -90,11 +88,21 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         # A second Ctrl-C, which comes while the first one's end is noted.
         capture = attach.current_here()
         if capture is not None and capture.ending is None:
-            capture.ending = ("failed", ending.cause_of(type(error)))
+            ending.note(capture, "failed", ending.cause_of(type(error)), error)
         raise
     finally:
         sigterm.leave()
     return _outcome(setup, status, capture)
+
+
+def _run(setup: "_Setup", script: str,
+         arguments: List[str]) -> Tuple[int, Optional[Capture]]:
+    """Runs the script, and notes how it ended: its status, and what was dumped."""
+    end = script_run.run_as_main(script, arguments, setup.is_told)
+    capture = attach.current_here()
+    if capture is not None:
+        ending.note(capture, "failed" if end.status else "ended", end.cause, end.error)
+    return end.status, capture
 
 
 def _install_emulator() -> None:
@@ -130,7 +138,7 @@ def _terminated(setup: "_Setup") -> Outcome:
     """SIGTERM has come: what the end of the script does, without the script's part in it."""
     capture = attach.current_here()
     if capture is not None and not capture.closed:
-        capture.ending = ("failed", "interrupted by SIGTERM")
+        ending.note(capture, "failed", ending.SIGTERM)
         device_module.close(capture.module)
         capture.close()
     return _outcome(setup, sigterm.STATUS, capture)
@@ -165,6 +173,7 @@ class _Setup:
             elif dumps:
                 when_imported("tensorflow", self.watch_loops)
         if dumps:
+            when_imported("tensorflow", lambda tensorflow: function_calls.install())
             add_to_all_models(self.make_callback)
 
     def watch(self, module: Any) -> None:

@@ -29,15 +29,17 @@ _OURS = frozenset((os.path.join(_PACKAGE, *file.split("/")), name) for file, nam
     ("launch/import_hook.py", "exec_module"), ("launch/import_hook.py", "find_spec"),
     ("launch/import_hook.py", "_found_by_others"),
     ("capture/device/device_module.py", "open"),
+    ("capture/model/function_calls.py", "_call_flat"),
     ("capture/device/loop_size.py", "set_npu_loop_size")))
 _OURS |= {(sigterm.__file__, "fork_exec")}
 
 
 class End(NamedTuple):
-    """How a script has ended: its exit status, and why where that is not 0."""
+    """How a script has ended: its exit status, why where that is not 0, and by what exception."""
 
     status: int
     cause: Optional[str]
+    error: Optional[BaseException] = None
 
 
 def run_as_main(script: str, arguments: List[str],
@@ -68,9 +70,9 @@ def run_as_main(script: str, arguments: List[str],
             try:
                 _print_traceback(error)
             except SystemExit as end:  # of a hook of the script's own
-                return End(_status_of(end), ending.cause_of(type(error)))
+                return End(_status_of(end), ending.cause_of(type(error)), error)
         return End(128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1,
-                   ending.cause_of(type(error)))
+                   ending.cause_of(type(error)), error)
 
 
 def _execute(script: str) -> None:

@@ -21,6 +21,8 @@ from keras_npu_dump.records import journal_lines
 from keras_npu_dump.records.journal_file import JournalFile
 
 NEVER = float("inf")
+# Executions before a loop, of which the batch is taken back.
+_MOST_TAKEN_OVER = 1000
 
 
 class Section:
@@ -36,14 +38,18 @@ class Section:
       calls: how often the function was called, where that differs from `index`.
       graph_name: of the function, where it is known.
       operators: its compute operators, where they are known.
+      reason: why it is new, as `Journal.start_section` was told.
+      steps: how many steps the loop had, where the function does not run once in each.
     """
 
     __slots__ = ("batches", "calls", "doubts", "ends", "graph_known", "graph_name", "index",
-                 "model", "next_wanted", "number", "operators")
+                 "model", "next_wanted", "number", "operators", "reason", "steps")
 
-    def __init__(self, number: int, model: str, next_wanted: Any):
+    def __init__(self, number: int, model: str, reason: str, next_wanted: Any):
         self.number = number
         self.model = model
+        self.reason = reason
+        self.steps: Optional[int] = None
         self.index = 0
         self.next_wanted = next_wanted
         self.batches = 1
@@ -139,12 +145,13 @@ class Journal:
 
         Args:
           model: the name of its model.
-          reason: why it is new: "start", "model", "compile" or "retrace".
+          reason: why it is new: "start", "model", "compile", "retrace", or one of
+            `journal_lines`.
 
         Returns:
           Its Section.
         """
-        section = Section(len(self.sections), model, self.next_wanted(0))
+        section = Section(len(self.sections), model, reason, self.next_wanted(0))
         self.sections.append(section)
         self.write(journal_lines.SECTION, section=section.number, model=model, reason=reason)
         return section
@@ -192,6 +199,37 @@ class Journal:
         self.write(journal_lines.EXECUTION, **fields)
         section.next_wanted = self.next_wanted(data_index + 1, section.ends)
         return fields
+
+    def outside(self, section: Section, data_index: int, reason: str) -> None:
+        """Notes a dumped execution that is a batch of no fit and of no step.
+
+        Args:
+          section: of its function.
+          data_index: its number on the device.
+          reason: why its batch is not known.
+        """
+        ends = {"ends": section.ends} if section.ends else {}
+        self.write(journal_lines.EXECUTION, section=section.number, data_index=data_index,
+                   batches=1, uncertain=reason, **ends)
+        section.next_wanted = self.next_wanted(data_index + 1, section.ends)
+
+    def take_over(self, section: Section, reason: str) -> None:
+        """A function of reason CALL runs in steps from now on: what ran before is no batch.
+
+        Args:
+          section: of the function.
+          reason: why batches before are not known.
+        """
+        section.reason = journal_lines.FUNCTION
+        self.write(journal_lines.SECTION, section=section.number, model=section.model,
+                   reason=section.reason)
+        index = self.next_wanted(0)
+        for _ in range(_MOST_TAKEN_OVER):
+            if index >= section.index:
+                break
+            self.outside(section, int(index), reason)
+            index = section.next_wanted
+        section.next_wanted = self.next_wanted(section.index, section.ends)
 
     def doubt(self, executions: List[Dict[str, Any]], reason: str) -> None:
         """Says of executions noted before that their indices may be off: the later line counts.
@@ -268,7 +306,11 @@ class Journal:
             self._count(section, final)
 
     def _count(self, section: Section, final: bool) -> None:
-        fields = {"uncertain": _joined(section.doubts)} if section.doubts else {}
+        fields: Dict[str, Any] = {}
+        if section.doubts:
+            fields["uncertain"] = _joined(section.doubts)
+        if section.steps is not None:
+            fields["steps"] = section.steps
         self.write(journal_lines.COUNT, section=section.number, count=section.index, final=final,
                    **fields)
 

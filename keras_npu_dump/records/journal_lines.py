@@ -30,6 +30,10 @@ WITHDRAW = "withdraw"      # an execution that was noted at its begin never ran
 END_OF_DATA = "end-of-data"  # the data ended in an execution, which trained nothing
 LOST = "lost"              # something of the dump folder was deleted
 
+# Why a section begins, beside "start", "model", "compile", "retrace" and "restart".
+CALL = "call"              # its function ran in no fit and in no step: executions are its batches
+FUNCTION = "function"      # one more function ran in the steps of a loop
+
 
 class EventFields(NamedTuple):
     """The fields of an event, by name; the value says of which kind it is.
@@ -54,7 +58,7 @@ EVENTS: Dict[str, EventFields] = {
     GRAPH: EventFields({"section": checked.count}, {
         "name": checked.text, "operators": checked.list_of(checked.text)}),
     COUNT: EventFields({"section": checked.count, "count": checked.count}, {
-        "final": checked.flag, "uncertain": checked.text}),
+        "final": checked.flag, "uncertain": checked.text, "steps": checked.count}),
     CORRECT: EventFields({"section": checked.count, "from_section": checked.count,
                     "data_index": checked.count, "to_index": checked.count}, dict(
                         _ITERATION, batches=checked.count, uncertain=checked.text)),
@@ -151,6 +155,7 @@ class RecordedSection:
         process.
       ends: for each end of the data how many executions the journal had counted before it.
       counts_ends: whether the device is taken to count the executions in which the data ended.
+      steps: where executions are not one a step: how many steps the loop had.
     """
 
     number: int
@@ -165,6 +170,7 @@ class RecordedSection:
     final: bool = False
     ends: List[int] = dataclasses.field(default_factory=list)
     counts_ends: bool = True
+    steps: Optional[int] = None
 
     def renumber(self, counts_ends: bool = True) -> None:
         """Numbers the executions as a device does that counts ends of the data, or does not.
@@ -190,6 +196,11 @@ class RecordedSection:
                  for number, noted in self.noted.items())
         return {index: noted for index, noted in found
                 if self.asked is None or index in self.asked}
+
+    def number_of(self, index: int) -> int:
+        """The number in the journal of a data_index: less, where the device counts the ends."""
+        return next((number for number, noted in self.noted.items()
+                     if self.ends and self.counts_ends and number + noted.ends == index), index)
 
     def may_be(self, indices: Sequence[int]) -> bool:
         """Whether just these data_index are those of all dumped executions."""
@@ -286,9 +297,26 @@ def sections_of(lines: Iterable[bytes], asked: Optional[StepSet], lost: List[Dic
             lost.append(event)
         elif "section" in event:
             _apply(sections, event, asked)
+    _join_calls(sections)
     for section in sections.values():
         section.renumber()
     return [sections[number] for number in sorted(sections)]
+
+
+def _join_calls(sections: Dict[int, RecordedSection]) -> None:
+    """A function that ran by itself before a fit took it has one counter, and the fit's knows
+    of all its executions."""
+    of_fits = {one.graph_name: one for one in sections.values()
+               if one.reason != CALL and one.graph_name is not None}
+    for number, one in list(sections.items()):
+        fit = None if one.reason != CALL or one.graph_name is None else of_fits.get(
+            one.graph_name)
+        if fit is not None:
+            del sections[number]
+            # They are batches of no fit.
+            before = {index: dataclasses.replace(execution, iteration=None)
+                      for index, execution in one.noted.items()}
+            fit.noted = {**before, **fit.noted}
 
 
 def _apply(sections: Dict[int, RecordedSection], event: Dict[str, Any],
@@ -310,6 +338,7 @@ def _apply(sections: Dict[int, RecordedSection], event: Dict[str, Any],
     elif kind == COUNT:
         section.ran = event["count"]
         section.final = bool(event.get("final"))
+        section.steps = event.get("steps")
     elif kind == END_OF_DATA:
         section.ends.append(event["data_index"])
     elif kind == CORRECT:

@@ -12,10 +12,11 @@ import dataclasses
 import itertools
 import os
 import socket
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import ConfigError, FormatError
+from keras_npu_dump.failure import Failure, by_execution, of_json
 from keras_npu_dump.files.read_limited import MAX_RUN_RECORD, read_json
 from keras_npu_dump.files.regular import NotRegularError, kind_of
 from keras_npu_dump.files.timestamps import parse_offset, parse_time
@@ -104,6 +105,31 @@ class RecordedRun:
         return self._text("cause") or None
 
     @property
+    def failure(self) -> Optional[Failure]:
+        """The exception or signal that ended it, in its own words; None where nobody knows."""
+        return of_json(self.document.get("failure"))
+
+    @property
+    def raised(self) -> Dict[Tuple[int, int], Failure]:
+        """Executions that were left by an exception or a signal, by section and data_index."""
+        return by_execution([*(self.document.get("raised") or ()), self.document.get("failure")])
+
+    def raised_at(self, section: RecordedSection, index: int) -> Optional[Failure]:
+        """What left the execution of a data_index; None where nothing did."""
+        found = self.raised.get((section.number, section.number_of(index)))
+        return None if found is None else found._replace(data_index=index)
+
+    @property
+    def how_it_ended(self) -> Optional[str]:
+        """`cause` with the words of the exception, where they are known."""
+        failure = self.failure
+        if failure is None:
+            return self.cause
+        several = sum(1 for one in self.sections if one.last is not None) > 1
+        names = {one.number: one.graph_name for one in self.sections if several}
+        return failure.how(names.get(-1 if failure.section is None else failure.section))
+
+    @property
     def outages(self) -> List[str]:
         """Why something that the process wanted to write could not be written."""
         return list(self.document.get("outages") or ())
@@ -149,7 +175,9 @@ class RecordedRun:
                 "" if self.host == socket.gethostname() else ", or still runs on %s" % (
                     self.host or "another machine"))
         cause = self.cause or "it failed"
-        return cause if self.status == "failed" and not cause.startswith("interrupted") else None
+        if self.status != "failed" or cause.startswith("interrupted"):
+            return None
+        return self.how_it_ended or cause
 
     @property
     def utc_offset(self) -> Optional[int]:

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional
 
 from keras_npu_dump import outages, sigterm
 from keras_npu_dump._version import __version__
+from keras_npu_dump.failure import MOST_RAISED, Failure
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.paths import current_folder
@@ -35,6 +36,15 @@ _OPTIONS: Dict[str, checked.Kind] = {
     "dump_layer": checked.either(checked.text, checked.list_of(checked.text)),
     "dump_debug_mode": checked.text,
 }
+# See keras_npu_dump.failure.
+_FAILURE = checked.object_of({
+    "type": checked.name,
+    "message": checked.optional(checked.text),
+    "operator": checked.optional(checked.text),
+    "section": checked.optional(checked.count),
+    "data_index": checked.optional(checked.count),
+    "tracing": checked.flag,
+})
 # Every field of run.json. null is "not known", and in `ended` "not yet".
 _FIELDS: Dict[str, checked.Kind] = {
     "schema": checked.text,
@@ -51,6 +61,8 @@ _FIELDS: Dict[str, checked.Kind] = {
     "ended": checked.time,
     "status": checked.text,
     "cause": checked.text,
+    "failure": _FAILURE,
+    "raised": checked.list_of(_FAILURE),
     "eager": checked.flag,
     "options": dict,
     "environment": dict,
@@ -182,6 +194,8 @@ class RunRecord:
             "ended": None,
             "status": "running",
             "cause": None,
+            "failure": None,
+            "raised": [],
             "eager": False,
             "options": options,
             "environment": {},
@@ -238,7 +252,18 @@ class RunRecord:
             self.fields["models"].append(model)
             self.write()
 
-    def end(self, status: str, cause: Optional[str], counts: List[int], lost: int) -> None:
+    def add_raised(self, failure: Failure) -> None:
+        """Notes an execution that was left by an exception, at once; the first ones.
+
+        Args:
+          failure: with section and data_index.
+        """
+        raised = self.fields["raised"]
+        if len(raised) < MOST_RAISED:
+            self.write(raised=[*raised, failure.to_json()])
+
+    def end(self, status: str, cause: Optional[str], counts: List[int], lost: int,
+            failure: Optional[Failure] = None) -> None:
         """Writes how the process has ended, also where the disk has no room for it.
 
         Args:
@@ -246,9 +271,11 @@ class RunRecord:
           cause: why it has failed.
           counts: executions of each section of the journal.
           lost: how many lines of the journal are not in it.
+          failure: what has ended it. Defaults to nothing that is known.
         """
         now = datetime.datetime.now(datetime.timezone.utc)
         self.fields.update(ended=utc_text(now), status=status, cause=cause,
+                           failure=None if failure is None else failure.to_json(),
                            counts=counts, lost_lines=lost, outages=outages.causes())
         try:
             try:

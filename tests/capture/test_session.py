@@ -208,3 +208,80 @@ print(json.dumps([one[0] for one in executions(dump)]))
 """, tmp_path)
     assert result == [0, 1, 2, 3]
     assert stderr.count("training goes on") == 1
+
+
+CALLS = """
+from keras_npu_dump.capture.model.function_calls import Known
+
+def call(dump, name):
+    listener = dump._capture.calls
+    execution = listener.begins(Known(name, True, [name + "/MatMul"]))
+    if execution is not None:
+        listener.ended(execution)
+
+def by_function(dump):
+    names = {one["section"]: one["name"] for one in lines(dump) if one["event"] == "graph"}
+    found = {}
+    for one in lines(dump):
+        if one["event"] == "execution" and one["section"] in names:
+            found.setdefault(names[one["section"]], {})[one["data_index"]] = [
+                one["epoch"], one["batch"]]
+        elif one["event"] == "withdraw":
+            del found[names[one["section"]]][one["data_index"]]
+    counts = {names.get(one["section"]): [one["count"], one.get("steps")]
+              for one in lines(dump) if one["event"] == "count"}
+    return found, counts
+
+dump = DumpSession(dump_path="d", dump_step=None)
+npu_device.open()
+"""
+
+
+def test_functions_that_run_in_turn_are_counted_each_by_itself(tmp_path):
+    (found, counts), _ = answer(CALLS + """
+with dump:
+    for epoch in range(2):
+        for step in range(4):
+            with dump.step():
+                call(dump, "a" if step % 2 == 0 else "b")
+        dump.next_epoch()
+print(json.dumps(by_function(dump)))
+""", tmp_path)
+    assert counts == {"a": [4, 8], "b": [4, 8]}
+    assert found == {name: {"0": [0, 0], "1": [0, 1], "2": [1, 0], "3": [1, 1]} for name in "ab"}
+
+
+def test_a_step_that_fails_counts_what_was_called_in_it(tmp_path):
+    (found, counts), _ = answer(CALLS + """
+with dump:
+    for step in range(3):
+        try:
+            with dump.step():
+                call(dump, "a")
+                if step == 1:
+                    raise KeyError("between the two")
+                call(dump, "b")
+        except KeyError:
+            pass
+    with dump.step():
+        pass                      # no function runs here
+    for _ in range(2):
+        with dump.step():
+            call(dump, "a")
+print(json.dumps(by_function(dump)))
+""", tmp_path)
+    assert counts["a"][0] == 5 and counts["b"][0] == 2
+    assert found["a"]["1"] == [0, 1] and list(found["b"]) == ["0", "1"]
+
+
+def test_two_sessions_share_the_counters_of_their_functions(tmp_path):
+    (found, counts), _ = answer(CALLS + """
+for session in (dump, DumpSession()):
+    with session:
+        for _ in range(2):
+            with session.step():
+                call(session, "a")
+print(json.dumps(by_function(dump)))
+""", tmp_path)
+    assert counts == {"a": [4, None]}
+    assert found["a"] == {"0": [0, 0], "1": [0, 1], "2": [0, 0], "3": [0, 1]}

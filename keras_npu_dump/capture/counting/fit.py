@@ -5,12 +5,14 @@ from typing import Any, Dict, Iterator, List, Optional
 from keras_npu_dump import messages
 from keras_npu_dump.capture.counting import nested_fits
 from keras_npu_dump.capture.device import loop_size
-from keras_npu_dump.capture.model import optimizer_updates, train_function
+from keras_npu_dump.capture.model import function_calls, optimizer_updates, train_function
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.records.journal import NEVER, Section
 
 # Dumped executions of one fit that are kept in mind, to take back their certainty.
 _KEPT = 1000
+# In place of the number of a batch: an execution found the end of the data, and was none.
+END_OF_DATA = None
 
 
 class Fit:
@@ -29,12 +31,13 @@ class Fit:
 
     __slots__ = ("aborted", "begun", "caller", "capture", "describe_pending", "ended", "epoch",
                  "first", "first_epoch", "fresh", "function", "inner", "last", "lock", "model",
-                 "number", "outer", "owner", "params", "section", "traced", "traces", "updates",
-                 "written")
+                 "number", "outer", "owner", "params", "ran", "section", "traced", "traces",
+                 "updates", "written")
 
     def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[Dict[str, Any]],
                  caller: nested_fits.Caller, outer: "Optional[Fit]"):
         self.capture = capture
+        function_calls.install()
         self.caller = caller
         self.outer = outer
         self.owner = owner
@@ -49,6 +52,7 @@ class Fit:
         self.first_epoch: Optional[int] = None
         self.last = (0, 0)
         self.begun = self.ended = self.aborted = 0
+        self.ran: Optional[int] = 0  # `begun` when an execution was last seen to begin
         self.lock = threading.Lock()
         self.describe_pending = False
         self.written: List[Dict[str, Any]] = []
@@ -234,6 +238,26 @@ class Fit:
         while outer is not None:
             yield outer
             outer = outer.outer
+
+    @property
+    def was_tracing(self) -> bool:
+        """Whether a batch has begun, and its function was traced and never executed."""
+        return self._is_not_executed and self.traces() != self.traced
+
+    @property
+    def _is_not_executed(self) -> bool:
+        """Whether the last batch has begun, and it is known that its execution has not."""
+        seen = function_calls.are_seen()
+        return self.begun > self.ended and (
+            self.ran not in (self.begun, END_OF_DATA) if seen else not self.traces())
+
+    def cut_short(self) -> None:
+        """The process ends inside this fit: a batch that was not executed is not counted."""
+        if self._is_not_executed:
+            self.capture.journal.withdraw(
+                [one for one in self.written if one["data_index"] == self.section.index - 1])
+            self._set_index(self.section.index - 1)
+            self.begun -= 1
 
     def interrupted(self) -> None:
         """This fit was left by an exception, as is seen when the next begins."""

@@ -74,6 +74,13 @@ def handle(module: Any) -> Any:
     return None
 
 
+def is_default(module: Any) -> Optional[bool]:
+    """Whether `as_default()` of the device was called; None where that cannot be asked."""
+    inner = sys.modules.get(module.__name__ + ".npu_device")
+    context = getattr(inner, "global_npu_ctx", None)
+    return context() is not None if callable(context) else None
+
+
 def close(module: Any) -> None:
     """Closes the device, which sends its last files; by its own exit handler otherwise."""
     inner = sys.modules.get(module.__name__ + ".npu_device")

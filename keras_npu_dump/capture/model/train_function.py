@@ -68,10 +68,41 @@ def describe(function: Any) -> Tuple[Optional[str], List[str]]:
     """
     try:
         concrete = list(function._list_all_concrete_functions())[-1]
-        name = concrete.name
-        operators = [op.name for op in concrete.graph.get_operations()
-                     if op.type in LANDMARK_TYPES][:MAX_OPERATORS]
     except Exception:
         # Private to TensorFlow and only evidence; training must not suffer for it.
         return None, []
+    return describe_concrete(concrete)
+
+
+def describe_concrete(concrete: Any, with_operators: bool = True) -> Tuple[Optional[str],
+                                                                           List[str]]:
+    """Name of a concrete function, and of its compute operators: of those that are executed.
+
+    A tape leaves operators of gradients that nobody takes; the device never gets them.
+
+    Args:
+      concrete: TensorFlow's ConcreteFunction.
+      with_operators: whether they are read. Defaults to True.
+
+    Returns:
+      (name, operators); (None, []) where TensorFlow does not show them.
+    """
+    try:
+        name = concrete.name
+        operators = [op.name for op in _executed(concrete.graph)
+                     if op.type in LANDMARK_TYPES][:MAX_OPERATORS] if with_operators else []
+    except Exception:
+        return None, []  # as above
     return name.decode() if isinstance(name, bytes) else str(name), operators
+
+
+def _executed(graph: Any) -> List[Any]:
+    """The operators that outputs and control outputs of a function need, as it has them."""
+    waiting = [tensor.op for tensor in graph.outputs] + list(graph.control_outputs)
+    needed = set()
+    while waiting:
+        op = waiting.pop()
+        if op.name not in needed:
+            needed.add(op.name)
+            waiting += [tensor.op for tensor in op.inputs] + list(op.control_inputs)
+    return [op for op in graph.get_operations() if op.name in needed]

@@ -22,6 +22,7 @@ from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.config.masking import kept_arguments
 from keras_npu_dump.config.options import RECORDS
 from keras_npu_dump.errors import DumpError
+from keras_npu_dump.failure import Failure
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.records.journal import Journal, Section
 from keras_npu_dump.records.manifest import Manifest
@@ -53,6 +54,8 @@ class Capture:
       strict: whoever asked for this dump wants it whole; `strict_told` once an exception
         has said that it is not.
       active_fit: the innermost, where fits run inside fits.
+      calls: counts executions of training functions, see `counting.calls`.
+      died: what the record keeps of the exception that has ended the process.
       forked: the capture that a forked child has made for itself; only the child sees it.
     """
 
@@ -84,6 +87,8 @@ class Capture:
         self.loop_size = loop_size.watch_loop_size(module)
         self.lookout = Lookout(self)
         self.active_fit: Any = None
+        self.calls: Any = None
+        self.died: Optional[Failure] = None
         self._functions: List[Tuple[Any, Any, Section]] = []
         self._updates: MutableMapping[Any, Updates] = weakref.WeakKeyDictionary()
         self._watcher: Optional[first_dump.Watcher] = None
@@ -189,12 +194,24 @@ class Capture:
         Returns:
           The number of the fit, from 0.
         """
+        self._look_at_script()
+        return self.journal.start_fit(model_name, epochs, steps)
+
+    def start_own_loop(self) -> int:
+        """A training function runs in no fit and no loop that we are told of.
+
+        Returns:
+          The number of the next fit, which there may never be.
+        """
+        self._look_at_script()
+        return self.journal.fits
+
+    def _look_at_script(self) -> None:
         self.lookout.look()
         self.look_at_device()
         if not self.journal.fits and self.opened_options is not None:
             end_messages.tell_late_options(
                 self.opened_options, device_module.read_options(self.module))
-        return self.journal.start_fit(model_name, epochs, steps)
 
     def updates_of(self, model: Any) -> Updates:
         """What the model's optimizer had counted at the end of its last fit."""

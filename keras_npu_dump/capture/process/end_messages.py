@@ -2,9 +2,16 @@
 from typing import TYPE_CHECKING, Dict, List, Optional
 
 from keras_npu_dump import messages
+from keras_npu_dump.capture.device import device_module
+from keras_npu_dump.files.quoting import shell_word
+from keras_npu_dump.records.journal_lines import CALL
+
+_NO_HOOK = ("NpuDumpCallback was made, but none of its hooks was ever called: it is in no"
+            " callbacks=[...] of a fit(), or a list filtered by class has dropped it")
 
 if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
+    from keras_npu_dump.records.manifest import Manifest
 
 
 def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
@@ -42,26 +49,79 @@ def _not_asked(capture: "Capture") -> List[str]:
         if capture.record.fields["eager"]:
             return ["Every fit() ran with run_eagerly=True, which executes no training graph on the"
                     " device: nothing was dumped of it. Leave it out to dump."]
-        # What was to come when the process failed is not known.
-        return [] if failed else [_nobody_counted(capture.faces)]
+        return [_nobody_counted(capture.faces)] if not failed else [] if capture.is_of_run else [
+            "No training function was executed, so nothing of it was dumped: %s." % _how(capture)]
     if all(one.model == "loop" and not one.index for one in capture.journal.sections):
         return ["`with dump:` was entered, and `with dump.step():` never: what was dumped is tied"
                 " to no batch. It goes around each call of the training function."]
-    return unreached(capture)
+    return _own_loops(capture) + unreached(capture)
+
+
+def _how(capture: "Capture") -> Optional[str]:
+    """Why the process failed, in the words of the exception where they are known."""
+    if capture.died is not None:
+        return capture.died.how()
+    return None if capture.ending is None else capture.ending[1]
+
+
+def _own_loops(capture: "Capture") -> List[str]:
+    """Whose executions ran in no fit and in no step."""
+    if any(section.reason != CALL for section in capture.journal.sections):
+        return []
+    if "NpuDumpCallback" in capture.faces:
+        why = _NO_HOOK
+    elif "DumpSession" in capture.faces:
+        why = "DumpSession was made, but never entered"
+    else:
+        why = "No fit() with an NpuDumpCallback and no DumpSession was seen"
+    return [why + ": what was dumped is tied to the executions of each training function, and"
+            " epochs are not known. `with DumpSession() as dump:` around the loop, `with"
+            " dump.step():` around each step and `dump.next_epoch()` between epochs tie it to"
+            " batches."]
 
 
 def _nobody_counted(faces: List[str]) -> str:
     if "NpuDumpCallback" in faces:
-        return ("NpuDumpCallback was made, but none of its hooks was ever called: it is in no"
-                " callbacks=[...] of a fit(), or a list filtered by class has dropped it. What was"
-                " dumped is tied to no batch. `with DumpSession() as dump:` around the loop and"
-                " `with dump.step():` around each call need no callbacks.")
+        return (_NO_HOOK + ". What was dumped is tied to no batch. `with DumpSession() as dump:`"
+                " around the loop and `with dump.step():` around each call need no callbacks.")
     if "DumpSession" in faces:
         return ("DumpSession was made, but never entered: what was dumped is tied to no batch."
                 " `with dump:` goes around the loop and `with dump.step():` around each call.")
     return ("No fit() with an NpuDumpCallback and no DumpSession was seen: what was dumped is tied"
             " to no batch. `with DumpSession() as dump:` around the loop and `with dump.step():`"
             " around each call tie them.")
+
+
+def nothing_dumped(capture: "Capture", manifest: "Manifest") -> List[str]:
+    """That no step of a training graph is there although one was executed, and why: a line.
+
+    Args:
+      capture: of this process, at its end.
+      manifest: what was collected then.
+    """
+    wanted = not capture.config.is_off and capture.steps is not None and any(
+        capture.journal.next_wanted(0) < section.index for section in capture.journal.sections)
+    if not wanted or any(pair.role == "train" and pair.steps for pair in manifest.pairs):
+        return []
+    # What was not reached is told already.
+    cause = _changed_before_open(capture) or next(
+        (one.message for one in manifest.errors if one.code != "step-not-reached"), None)
+    return ["Nothing of the training was dumped%s. `keras-npu-dump collect %s` says more." % (
+        ": " + cause if cause else "", shell_word(capture.dump_path))]
+
+
+def _changed_before_open(capture: "Capture") -> Optional[str]:
+    """What the script did to the device between our settings and its training."""
+    opened = capture.opened_options or {}
+    other = ["%s = %r instead of %r" % (name, opened[name], device_module.option_text(value))
+             for name, value in capture.config.npu_options.items()
+             if name in opened and opened[name] != device_module.option_text(value)]
+    if other:
+        return "the device was opened with %s" % ", ".join(other)
+    if device_module.is_default(capture.module) is False:
+        return ("npu_device.open() was called, and `.as_default()` of what it returns never, so"
+                " that functions ran on the CPU")
+    return None
 
 
 def unreached(capture: "Capture") -> List[str]:
@@ -76,8 +136,10 @@ def unreached(capture: "Capture") -> List[str]:
     if capture.steps is None or capture.config.enable_dump_debug or not capture.journal.sections:
         return []
     ran = max(section.index for section in capture.journal.sections)
-    _, cause = capture.ending or ("ended", None)
+    cause, died = _how(capture), capture.died
     text = ", %d executions ran" % ran
     if cause is not None:
-        text = ": %s after %d executions" % (cause, ran)
+        text = ": " + cause
+        if died is None or died.data_index is None:
+            text += " after %d executions" % ran if ran else " before the first execution"
     return ["%s not reached%s" % (which, text) for which in capture.steps.unreached(ran)]

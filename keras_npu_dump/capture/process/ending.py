@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
 
 
+SIGTERM = "interrupted by SIGTERM"
+
+
 def cause_of(error: Any) -> str:
     """Why a process has ended that an exception of the class `error` has ended."""
     if issubclass(error, KeyboardInterrupt):
@@ -22,13 +25,28 @@ def cause_of(error: Any) -> str:
     return "ended by an exception (%s)" % error.__name__
 
 
-def cause_of_exit() -> Optional[str]:
-    """Why the interpreter ends, asked in an exit handler; None where all is well.
+def note(capture: "Capture", status: str, cause: Optional[str],
+         error: Optional[BaseException] = None) -> None:
+    """Notes how a process ends. The exception is not kept, which would keep its frames alive.
+
+    Args:
+      capture: of this process.
+      status: "ended" or "failed".
+      cause: why it has failed.
+      error: the exception that has ended it; None without, and for a signal.
+    """
+    capture.ending = (status, cause)
+    if error is not None or cause == SIGTERM:
+        capture.died = capture.calls.what_ended(error)
+
+
+def error_of_exit() -> Optional[BaseException]:
+    """What has ended the interpreter, asked in an exit handler; None where all is well.
 
     It keeps the exception that it has printed last. An interactive one prints many.
     """
-    error = None if hasattr(sys, "ps1") else getattr(sys, "last_type", None)
-    return cause_of(error) if isinstance(error, type) else None
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+    return error if isinstance(error, BaseException) else None
 
 
 def close_after_device(module: Any, close: Callable[[], None]) -> None:
@@ -60,13 +78,17 @@ def close(capture: "Capture") -> None:
     """
     _try(capture.look_at_device)
     _try(lambda: capture.lookout.look(thorough=True))
-    _try(capture.journal.close)
     if capture.ending is None:
-        cause = cause_of_exit()
-        capture.ending = ("failed" if cause else "ended", cause)
+        error = error_of_exit()
+        note(capture, "ended" if error is None else "failed",
+             None if error is None else cause_of(type(error)), error)
+    assert capture.ending is not None
     status, cause = capture.ending
+    capture.calls.cut_short()
+    _try(capture.journal.close)
     _try(lambda: capture.record.end(
-        status, cause, [one.index for one in capture.journal.sections], capture.journal.lost))
+        status, cause, [one.index for one in capture.journal.sections], capture.journal.lost,
+        capture.died))
     if capture.config.is_off:
         return
     _try(lambda: _keep_fusion_result(capture))
@@ -76,9 +98,24 @@ def close(capture: "Capture") -> None:
     if capture.config.collect:
         descriptors.make_room()
         _try(lambda: _collect_last(capture))
-    if capture.strict:
+    if capture.strict and not capture.strict_told and not capture.is_of_run:
         _try(lambda: strict.tell_at_exit(
             capture, capture.final or capture.collect(write=False)))
+    elif not capture.is_of_run:
+        _try(lambda: _tell_nothing(capture))
+
+
+def _tell_nothing(capture: "Capture") -> None:
+    """Who trains without `run` gets no table: that nothing is there is told in a line.
+
+    Without `data_dump_collect` it is collected only where it costs little: where no step
+    is there.
+    """
+    if capture.final is None and capture.lookout.sees_steps():
+        return
+    manifest = capture.final or capture.collect(write=False)
+    for line in end_messages.nothing_dumped(capture, manifest):
+        messages.warning("%s", terminal(line))
 
 
 def _keep_fusion_result(capture: "Capture") -> None:

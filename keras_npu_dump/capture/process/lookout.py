@@ -162,6 +162,10 @@ class Lookout:
             if section.number not in self._steps:
                 self._steps[section.number] = [_Listing(os.path.dirname(step_folder), str.isdigit)]
 
+    def sees_steps(self) -> bool:
+        """Whether any training function whose name is known has dumped a step."""
+        return any(self._folders_of(one.graph_name) for one in self._capture.journal.sections)
+
     def _folders_of(self, graph_name: Optional[str]) -> List[str]:
         """Where the steps of a graph come to, once it is known and there."""
         if graph_name is None:

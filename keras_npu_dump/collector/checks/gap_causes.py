@@ -92,6 +92,8 @@ def _without_step_id(gap: StepGap) -> Optional[Cause]:
     A graph that has a pair has files, and an emulated graph needs no step id.
     """
     bodies = gap.dump.training_bodies(gap.pair)
+    if gap.dump.trained or gap.dump.run.document.get("emulated"):
+        return None
     if gap.pair is None and bodies and not any(body.has_step or body.parts for body in bodies):
         return Cause("the graph has no step id (no ge_global_step), and with dump_step set the "
                      "device then dumps nothing of it", "try once without dump_step")

@@ -4,7 +4,11 @@ from __future__ import annotations
 from typing import Dict, List, Sequence
 
 from keras_npu_dump.collector.pairing.match import Paired
-from keras_npu_dump.records.problems import Problems
+from keras_npu_dump.records.journal_lines import CALL, RecordedSection
+from keras_npu_dump.records.problems import INFO, Problems
+
+STEPS_HINT = ("`with dump:` around the loop, `with dump.step():` around each step, and"
+              " `dump.next_epoch()` between epochs, tie executions to batches")
 
 
 def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
@@ -26,8 +30,9 @@ def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
         _tell_loop(pair, problems)
         if pair.section is not None:
             _tell_doubts(pair, problems)
+            _tell_counting(pair, pair.section, problems)
         elif not later:
-            _tell_no_section(pair, problems)
+            _tell_no_section(pair, trained, problems)
 
 
 def _tell_no_index(pair: Paired, problems: Problems) -> None:
@@ -63,11 +68,31 @@ def _tell_loop(pair: Paired, problems: Problems) -> None:
                 size, pair.graph.name, size), path=pair.folder)
 
 
-def _tell_no_section(pair: Paired, problems: Problems) -> None:
+def _tell_counting(pair: Paired, section: RecordedSection, problems: Problems) -> None:
+    """A function whose executions are not the steps of the loop, or whose loop has no steps."""
+    if section.reason == CALL:
+        problems.add(
+            "index-uncertain", "%s ran in a loop of the script's own: batch is the number of its"
+            " execution, over all epochs, which are not known" % pair.graph.name,
+            path=pair.folder, hint=STEPS_HINT)
+    elif section.steps is not None:
+        problems.add(
+            "index-uncertain", "%s is counted by its executions: %s ran in %d steps of the loop;"
+            " batch is the number of its execution in the epoch, not that of the step" % (
+                pair.graph.name, "an unknown number" if section.count is None else section.count,
+                section.steps), path=pair.folder, severity=INFO)
+
+
+def _tell_no_section(pair: Paired, trained: Sequence[Paired], problems: Problems) -> None:
     """The journal counted functions, and nothing ties one of them to this graph."""
     run = pair.session.run
+    tied = [id(one.section) for one in trained if one.section is not None]
     counted = [] if run is None else [part for part in run.sections if part.executions]
-    if counted:
+    if counted and all(id(part) in tied for part in counted):
+        problems.add(
+            "index-uncertain", "executions of %s were not counted: which batches they were is not"
+            " known" % pair.graph.name, path=pair.folder, hint=STEPS_HINT)
+    elif counted:
         problems.add(
             "index-uncertain", "which of %d functions in the journal %s was cannot be "
             "told" % (len(counted), pair.graph.name), path=pair.folder)

@@ -195,6 +195,8 @@ def _has_ended(lack: _Lack) -> bool:
     execution = section.executions.get(index)
     if run is None or (execution is not None and execution.in_doubt):
         return False
+    if run.raised_at(section, index) is not None:
+        return False
     return section.has_ended(index, run.over or (section.final and run.status != "failed"))
 
 

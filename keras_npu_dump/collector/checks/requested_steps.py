@@ -42,9 +42,16 @@ def check_run(dump: RunDump, problems: Problems) -> None:
         pair = by_section.get(section.number)
         _check_section(section, asked, StepGap(dump, pair, no_layer_known), problems)
     if session is None and any(section.noted for section in run.sections):
-        cause = cause_of(StepGap(dump, None, no_layer_known))
+        cause = _raised_at_once(run) or cause_of(StepGap(dump, None, no_layer_known))
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause.text), hint=cause.hint, path=run.folder)
+
+
+def _raised_at_once(run: RecordedRun) -> Optional[Cause]:
+    """All executions that were asked for were left by exceptions."""
+    asked = [(section.number, index) for section in run.sections for index in section.noted]
+    raised = run.raised
+    return Cause(raised[asked[0]].how()) if all(one in raised for one in asked) else None
 
 
 def _tell_uncounted(dump: RunDump, asked: StepSet, problems: Problems) -> bool:
@@ -109,7 +116,9 @@ def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
     name = section.graph_name or (pair.graph.name if pair else "the training graph")
     for index in gone[:_MANY]:
         deleted = deleted_output.took(dump.run, section, index)
-        cause = Cause(deleted_output.CAUSE) if deleted else usual
+        raised = dump.run.raised_at(section, index)
+        cause = Cause(deleted_output.CAUSE) if deleted else (
+            Cause(raised.how()) if raised is not None else usual)
         # Where the step would lie: no other step is to be blamed.
         where = dump.run.folder if pair is None else os.path.join(
             os.path.dirname(pair.folder), str(index))

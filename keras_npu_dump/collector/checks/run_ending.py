@@ -37,16 +37,19 @@ def of(run: RecordedRun, counts: List[int]) -> Ending:
                       INFO)
     if run.document.get("opened") is False:
         return Ending(", npu_device was never opened%s" % (
-            ": " + run.cause if run.cause else ""), None, None)
+            ": " + run.how_it_ended if run.how_it_ended else ""), None, None)
     if run.ended is None and not run.over:
         # The journal notes dumped executions and ends of fits: more may have run.
         return Ending(", %s or more ran%s; the process ended before" % (executions, graphs), None,
                       None)
     if run.status == "failed":
-        if run.cause is None:
+        how, failure = run.how_it_ended, run.failure
+        if how is None:
             return Ending(", %s ran%s; the training failed before" % (executions, graphs), None,
                           None)
-        return Ending(": %s %s" % (run.cause, "after %s%s" % (executions, graphs) if most
+        if failure is not None and failure.data_index is not None:
+            return Ending(": " + how, None, None)
+        return Ending(": %s %s" % (how, "after %s%s" % (executions, graphs) if most
                                    else "before the first execution"), None, None)
     if most:
         hint = ("data_index counts executions of one graph from 0, over all epochs; ask for a step "

@@ -1,0 +1,210 @@
+"""Executions of training functions, each counted for its own graph, whoever has called it.
+
+Fits and steps of a session say which batch an execution belongs to. What runs in neither is a
+loop of the script's own: there a function's executions are its batches, and epochs are not
+known.
+"""
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from keras_npu_dump.capture.counting.fit import END_OF_DATA, Fit
+from keras_npu_dump.capture.model import function_calls
+from keras_npu_dump.capture.process import raised
+from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.failure import Failure
+from keras_npu_dump.records.journal import Section
+from keras_npu_dump.records.journal_lines import CALL
+
+INTERRUPTED = ("an earlier call was interrupted, which may have run or not; the index may be lower"
+               " by one")
+_LOOP = ("NPU_LOOP_SIZE=%d: a function that is a loop and returns nothing takes that many indices"
+         " in a call")
+_OUTSIDE = "it ran outside of `with dump.step():`, its batch is not known"
+
+if TYPE_CHECKING:
+    from keras_npu_dump.capture.counting.custom_loop import HandLoop
+
+
+class RunningExecution(NamedTuple):
+    """An execution that has begun.
+
+    Attributes:
+      section: of its function.
+      data_index: its number on the device.
+      fit: that it is a batch of, None for other loops.
+      watched: it is dumped, and its files are looked for when it has ended.
+    """
+
+    section: Section
+    data_index: int
+    fit: Optional[Fit] = None
+    watched: bool = False
+
+
+class Calls(function_calls.Listener):
+    """Hears of every execution of a training function in this process.
+
+    Args:
+      capture: of this process.
+
+    Attributes:
+      step: the loop of which a step is open, None outside of steps.
+    """
+
+    def __init__(self, capture: Capture):
+        self._capture = capture
+        self._lock = threading.RLock()
+        self._sections: Dict[Any, Section] = {}
+        self._of_fits: Set[Any] = set()
+        self._loop_number: Optional[int] = None
+        self._running: List[RunningExecution] = []
+        # The last exception that left an execution: its id, for it must not be kept alive.
+        self._last: Optional[Tuple[int, Failure]] = None
+        self.step: "Optional[HandLoop]" = None
+
+    def begins(self, known: function_calls.Known) -> Optional[RunningExecution]:
+        """See Listener."""
+        capture = self._capture
+        if capture.pid != os.getpid() or capture.opened_options is None:
+            return None
+        with self._lock:
+            running = self._counted(known)
+            if running is not None:
+                self._running.append(running)
+            return running
+
+    def _counted(self, known: function_calls.Known) -> Optional[RunningExecution]:
+        fit: Optional[Fit] = self._capture.active_fit
+        if fit is not None and fit.ran != fit.begun:
+            fit.ran = fit.begun
+            self._of_fits.add(_key(known))
+            return RunningExecution(fit.section, fit.section.index - 1, fit)
+        if _key(known) in self._of_fits:
+            return None  # train_on_batch, which the optimizer's count tells of
+        if self.step is not None:
+            called: Optional[RunningExecution] = self.step.called(known)
+            return called
+        return self._in_no_step(known)
+
+    def section(self, known: function_calls.Known) -> Optional[Section]:
+        """The counter of a function, None before its first execution."""
+        return self._sections.get(_key(known))
+
+    @property
+    def knows_functions(self) -> bool:
+        """Whether a training function has run in no fit."""
+        return bool(self._sections)
+
+    @property
+    def of_loops(self) -> Optional[Section]:
+        """The counter of the first function that ran in a step of a loop, None before."""
+        return next((one for one in self._sections.values() if one.reason != CALL), None)
+
+    def take_over(self, section: Section) -> None:
+        """A function that has run outside of steps runs in them from now on."""
+        if section.reason == CALL:
+            self._capture.journal.take_over(section, _OUTSIDE)
+
+    def tie(self, known: function_calls.Known, section: Section) -> Section:
+        """From now on executions of a function are counted in a section."""
+        self._sections[_key(known)] = section
+        self._capture.journal.graph(section, known.name, known.operators)
+        return section
+
+    def _in_no_step(self, known: function_calls.Known) -> RunningExecution:
+        capture = self._capture
+        capture.raise_failure()
+        if self._loop_number is None:
+            self._loop_number = capture.start_own_loop()
+        section = self.section(known) or self.tie(known, capture.journal.start_section(
+            "loop", CALL))
+        index = section.index
+        section.index = index + 1
+        wanted = index >= section.next_wanted
+        if wanted:
+            capture.lookout.look()
+            if section.reason == CALL:
+                size = capture.loop_size.value
+                capture.journal.execution(
+                    section, index, {"fit": self._loop_number, "epoch": 0, "batch": index}, 1,
+                    _LOOP % size if size > 1 else None)
+            else:
+                capture.journal.outside(section, index, _OUTSIDE)
+        return RunningExecution(section, index, None, wanted)
+
+    def ended(self, execution: RunningExecution) -> None:
+        """See Listener."""
+        self._left(execution)
+        if execution.watched:
+            self._capture.watch(execution.section, execution.data_index, None)
+
+    def raised(self, execution: RunningExecution, error: BaseException) -> None:
+        """See Listener."""
+        self._left(execution)
+        section = execution.section
+        if raised.is_end_of_data(error):
+            if execution.fit is None:
+                self._capture.journal.end_of_data(section, execution.data_index)
+            else:
+                execution.fit.ran = END_OF_DATA
+            return
+        if execution.fit is None:
+            section.doubt(INTERRUPTED)
+        failure = self._described(error, execution)
+        self._last = (id(error), failure)
+        self._capture.record.add_raised(failure)
+
+    def _left(self, execution: RunningExecution) -> None:
+        with self._lock:
+            self._running = [one for one in self._running if one is not execution]
+
+    def _described(self, error: BaseException, execution: RunningExecution) -> Failure:
+        section, index = execution.section.number, execution.data_index
+        if isinstance(error, KeyboardInterrupt):
+            return Failure("SIGINT", section=section, data_index=index)
+        return raised.describe(error, self._capture.kept, section=section, data_index=index)
+
+    def cut_short(self) -> None:
+        """The process ends: what is noted ahead and did not run is taken back."""
+        fit: Optional[Fit] = self._capture.active_fit
+        while fit is not None:
+            fit.cut_short()
+            fit = fit.outer
+        if self.step is not None:
+            self.step.cut_short()
+
+    def what_ended(self, error: Optional[BaseException]) -> Optional[Failure]:
+        """What the record keeps of the exception or signal that has ended the process.
+
+        Args:
+          error: the exception; None for SIGTERM.
+        """
+        if error is None:
+            running = self._running[-1:]
+            return Failure("SIGTERM", None, None, running[0].section.number,
+                           running[0].data_index) if running else None
+        for one in raised.chain(error):
+            if self._last is not None and self._last[0] == id(one) and (
+                    isinstance(one, KeyboardInterrupt)
+                    or self._last[1].type == type(one).__name__):
+                return self._last[1]
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            return None
+        fit: Optional[Fit] = self._capture.active_fit
+        return raised.describe(error, self._capture.kept, tracing=raised.is_of_tracing(error) or (
+            fit is not None and fit.was_tracing))
+
+
+def _key(known: function_calls.Known) -> Any:
+    return id(known) if known.name is None else known.name
+
+
+def follow(capture: Capture) -> None:
+    """Has the executions of this process told to its capture.
+
+    Args:
+      capture: of this process.
+    """
+    capture.calls = Calls(capture)
+    function_calls.listen(capture.calls)

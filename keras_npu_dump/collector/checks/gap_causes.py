@@ -89,12 +89,11 @@ def _opened_without_dump(gap: StepGap) -> Optional[Cause]:
 def _without_step_id(gap: StepGap) -> Optional[Cause]:
     """No training graph counts its steps, so that the device cannot compare with dump_step.
 
-    A graph that has a pair has files, and an emulated graph needs no step id.
+    Where a training graph has files, a missing step id keeps none of them away, and an emulated
+    graph needs none.
     """
     bodies = gap.dump.training_bodies(gap.pair)
-    if gap.dump.trained or gap.dump.run.document.get("emulated"):
-        return None
-    if gap.pair is None and bodies and not any(body.has_step or body.parts for body in bodies):
+    if gap.pair is None and not gap.dump.trained and bodies and not any(body.has_step or body.parts for body in bodies):
         return Cause("the graph has no step id (no ge_global_step), and with dump_step set the "
                      "device then dumps nothing of it", "try once without dump_step")
     return None

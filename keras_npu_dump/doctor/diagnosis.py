@@ -19,10 +19,12 @@ from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables
 from keras_npu_dump.doctor.finding import Finding
 from keras_npu_dump.doctor.variables import Variable
+from keras_npu_dump.doctor.volume import Volume, foresee
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.read_limited import read_record
 from keras_npu_dump.records.layout import RUN_FILE, RUNS
+from keras_npu_dump.sizes import human_bytes
 
 SCHEMA = "keras_npu_dump.doctor/1"
 _IMPORT_SECONDS = 180
@@ -41,6 +43,7 @@ class Diagnosis:
       environment: variables that matter, with what they do.
       path: dump_path, exists, writable, mount, file_system, free_bytes, container, host.
       options: what `npu_device.global_options().dump_config` would be given.
+      volume: what it would take, by an earlier run in the same folder; None without one.
       problems: errors first.
     """
 
@@ -51,6 +54,7 @@ class Diagnosis:
     path: Dict[str, Any]
     options: Dict[str, Any]
     problems: List[Finding]
+    volume: Optional[Volume] = None
 
     @property
     def errors(self) -> List[Finding]:
@@ -63,7 +67,8 @@ class Diagnosis:
             "schema": SCHEMA, "versions": self.versions, "device": self.device,
             "cluster": self.cluster,
             "environment": [one._asdict() for one in self.environment],
-            "path": self.path, "options": self.options,
+            "path": dict(self.path, volume=self.volume and self.volume.to_json()),
+            "options": self.options,
             "problems": [dict(one._asdict()) for one in self.problems],
         }
 
@@ -104,10 +109,17 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     path = _path(config, problems)
     environment, more = variables.examine(config, path["dump_path"])
     problems += more
+    taken = foresee(dumping, path["dump_path"])
+    free = path["free_bytes"]
+    if taken is not None and free is not None and taken.bytes > free:
+        problems.append(Finding(
+            "disk-low", "warning", "the dump will take %s, and only %s are free" % (
+                taken.words(), human_bytes(free)),
+            "dump fewer iterations, data_dump_data=stats, or fewer operators (data_dump_layer)"))
     order = {"error": 0, "warning": 1, "info": 2}
     problems.sort(key=lambda one: order[one.severity])
     return Diagnosis(versions, device, {"rank": cluster.rank, "size": cluster.size}, environment,
-                     path, dict(dumping.npu_options, dump_path=path["dump_path"]), problems)
+                     path, dict(dumping.npu_options, dump_path=path["dump_path"]), problems, taken)
 
 
 def _versions() -> Dict[str, Optional[str]]:

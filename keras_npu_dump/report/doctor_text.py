@@ -27,6 +27,10 @@ def doctor_text(diagnosis: Any) -> str:
     lines.append(_row("asked for", ", ".join(
         "%s=%s" % (name, value) for name, value in diagnosis.options.items()
         if name != "dump_path")))
+    lines.append(_row("will take", (
+        "not known: nothing was dumped into this folder before. A rehearsal of one iteration shows"
+        " it: keras-npu-dump run --emulate SCRIPT" if diagnosis.volume is None
+        else diagnosis.volume.words())))
     table = render_table(
         ("variable, option", "value", "what it does here"),
         [(one.name, _value(one), one.effect) for one in diagnosis.environment])

@@ -1,0 +1,191 @@
+"""How much a dump will take, where an earlier run or a rehearsal has shown the graphs."""
+import os
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from keras_npu_dump.collector.collect import collect
+from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.config.steps import StepSet
+from keras_npu_dump.doctor.graph_bytes import Options, step_bytes
+from keras_npu_dump.errors import DumpError
+from keras_npu_dump.formats import tree
+from keras_npu_dump.records.layout import MANIFEST_FILE, RUNS
+from keras_npu_dump.records.manifest import Manifest, ManifestRun, Pair, load_manifest
+from keras_npu_dump.sizes import human_bytes
+
+_MOST_RUNS = 20  # that are looked at, the latest first
+_MOST_STEPS = 3  # of each graph whose files' times are read
+_ONCE = ("iterator", "init")  # roles of graphs that run at the begin, not once for each batch
+
+
+class GraphVolume(NamedTuple):
+    """What a graph will dump.
+
+    Attributes:
+      name: of the graph.
+      role: as in the manifest.
+      steps: how many executions; where it is not known how often it runs, all that are asked.
+      bytes: of one of them; None where shapes are known only when it runs.
+      seconds: that writing one of them took; None where nobody knows.
+    """
+
+    name: str
+    role: str
+    steps: int
+    bytes: Optional[int]
+    seconds: Optional[float]
+
+
+class Volume(NamedTuple):
+    """What the options asked for will take, by what an earlier run has shown.
+
+    Attributes:
+      run_id: of the earlier run.
+      emulated: whether that was a rehearsal with the emulator.
+      graphs: the largest first.
+      complete: False where the number or size of some steps is not known.
+    """
+
+    run_id: str
+    emulated: bool
+    graphs: List[GraphVolume]
+    complete: bool
+
+    @property
+    def bytes(self) -> int:
+        """Of all that is known, for one process."""
+        return sum(one.steps * (one.bytes or 0) for one in self.graphs)
+
+    @property
+    def seconds(self) -> Optional[float]:
+        """That writing takes, as it went in the earlier run; None where that is not known."""
+        known = [one.steps * one.seconds for one in self.graphs if one.seconds is not None]
+        return sum(known) if known else None
+
+    def to_json(self) -> Dict[str, Any]:
+        """As a part of doctor's document."""
+        return {"run_id": self.run_id, "emulated": self.emulated, "bytes": self.bytes,
+                "seconds": self.seconds, "complete": self.complete,
+                "graphs": [one._asdict() for one in self.graphs]}
+
+    def words(self) -> str:
+        """As a sentence."""
+        text = "%s%s" % ("about " if self.complete else "at least ", human_bytes(self.bytes))
+        if self.seconds is not None:
+            text += " and %s of writing" % _time(self.seconds)
+        parts = ["%s %d x %s" % (one.name, one.steps, "?" if one.bytes is None
+                                 else human_bytes(one.bytes))
+                 for one in self.graphs if one.steps][:3]
+        return "%s for each process, as in %s%s (%s)" % (
+            text, self.run_id, ", which was emulated" if self.emulated else "", ", ".join(parts))
+
+
+def foresee(config: DumpConfig, dump_path: str) -> Optional[Volume]:
+    """What a dump with these options will take.
+
+    Args:
+      config: what would be asked for.
+      dump_path: absolute; where earlier runs are looked for.
+
+    Returns:
+      None for overflow detection, and where no earlier run has dumped a training graph.
+    """
+    steps = config.dumped_steps
+    if steps is None or config.enable_dump_debug:
+        return None
+    manifest = _latest(dump_path)
+    if manifest is None:
+        return None
+    run = manifest.runs[0]
+    wanted = Options(config.dump_data, config.dump_mode, frozenset(config.layers))
+    graphs, complete = [], True
+    for pair in manifest.pairs:
+        count = _count(manifest, run, pair)
+        number = _number(steps, count, pair)
+        complete = complete and number is not None
+        graphs.append(_of_pair(manifest, run, pair, number or 0, wanted))
+    graphs.sort(key=lambda one: -(one.steps * (one.bytes or 0)))
+    complete = complete and all(one.bytes is not None or not one.steps for one in graphs)
+    return Volume(run.run_id, bool(run.emulated), graphs, complete)
+
+
+def _latest(dump_path: str) -> Optional[Manifest]:
+    """The manifest of the latest run that has dumped a training graph."""
+    try:
+        names = sorted(os.listdir(os.path.join(dump_path, RUNS)), reverse=True)
+    except OSError:
+        return None
+    for name in names[:_MOST_RUNS]:
+        try:
+            manifest = load_manifest(os.path.join(dump_path, RUNS, name, MANIFEST_FILE))
+        except DumpError:
+            try:
+                manifest = collect(dump_path, run_id=name, budget=0, write=False)
+            except DumpError:
+                continue
+        if manifest.runs and any(pair.role == "train" and any(step.bytes for step in pair.steps)
+                                 and not pair.steps[0].kinds.get("overflow")
+                                 for pair in manifest.pairs):
+            return manifest
+    return None
+
+
+def _count(manifest: Manifest, run: ManifestRun, pair: Pair) -> Optional[int]:
+    """How often the graph ran; None where nobody has counted it."""
+    name = next((one.name for one in manifest.graphs if one.file == pair.graph), None)
+    told = run.executions.get(name or "") or {}
+    count = told.get("count")
+    return count if isinstance(count, int) else None
+
+
+def _number(steps: StepSet, count: Optional[int], pair: Pair) -> Optional[int]:
+    """How many executions of a graph will be dumped; None where nobody knows."""
+    if pair.role in _ONCE:
+        return int(0 in steps)
+    if steps.is_all:
+        return count
+    last = None if count is None else count - 1
+    return sum(max(0, (end if last is None else min(end, last)) - begin + 1)
+               for begin, end in steps.intervals)
+
+
+def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair, number: int,
+             wanted: Options) -> GraphVolume:
+    options = run.options
+    before = Options(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
+                     frozenset(str(options.get("dump_layer") or "").split()))
+    sizes = sorted(step.bytes for step in pair.steps if step.bytes)
+    size: Optional[int] = sizes[len(sizes) // 2] if sizes else None
+    seconds = _seconds(manifest, pair)
+    if wanted != before:
+        path = manifest.absolute(pair.graph)
+        now, then = step_bytes(path, wanted), step_bytes(path, before)
+        measured, size = size, now
+        if now is not None and then and measured and wanted.data == before.data:
+            size = now * measured // then  # what is not in the graph is in the measure
+        if seconds is not None:
+            # The time of statistics is the device's: that of their tensors is more than enough.
+            known = wanted.data == before.data and size is not None and measured
+            seconds = (seconds * (size or 0) / (measured or 1) if known
+                       else seconds if wanted.data == "stats" else None)
+    return GraphVolume(pair.model_names[0] if pair.model_names else "?", pair.role, number, size,
+                       seconds)
+
+
+def _seconds(manifest: Manifest, pair: Pair) -> Optional[float]:
+    """From the first to the last file of a step, by the times in their names."""
+    spans = []
+    for step in pair.steps[:_MOST_STEPS]:
+        try:
+            files = tree.list_files(manifest.absolute(step.path))
+        except OSError:
+            continue
+        times = [file.dump.timestamp for file in files if file.dump is not None]
+        if len(times) > 1:
+            spans.append((max(times) - min(times)) / 1e6)
+    return sorted(spans)[len(spans) // 2] if spans else None
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return "less than a second"
+    return "%d seconds" % seconds if seconds < 100 else "%.0f minutes" % (seconds / 60)

@@ -75,8 +75,7 @@ def _pair(job: Job, pair: Paired) -> Pair:
     if session.run_evidence:
         evidence.append(session.run_evidence)
     evidence.extend(graph.role_evidence)
-    if pair.counting:
-        evidence.append(pair.counting)
+    evidence.extend(text for text in (pair.counting, pair.takes) if text)
     return Pair(
         graph=job.processes.relative(graph.file.path), time=session.time, device=session.device,
         rank=session.rank,

@@ -7,7 +7,7 @@ from typing import Dict, Iterable, List, Optional, Sequence
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
 from keras_npu_dump.collector.graphs.graph_search import Search, find_graph_files
 from keras_npu_dump.collector.graphs.roles import decide_role
-from keras_npu_dump.collector.pairing import ends_of_data, sections
+from keras_npu_dump.collector.pairing import alike, ends_of_data, sections
 from keras_npu_dump.collector.pairing.match import Match, Paired
 from keras_npu_dump.collector.pairing.pairing import make_pairs, make_units, match_units
 from keras_npu_dump.collector.processes.sessions import Session
@@ -81,6 +81,7 @@ def make_job(path: str, processes: Processes, graphs: Iterable[str], keywords: S
         sections.assign_sections(training, _without_graph(matches, session), session.run, found)
         ends_of_data.settle(training, context.body)
         trained[id(session)] = sorted(training, key=sections.training_order)
+        alike.tell_apart(trained[id(session)])
     return Job(path, processes, search, found, context, matches, pairs, trained)
 
 

@@ -140,6 +140,30 @@ def test_the_end_of_data_of_unknown_size_is_no_batch(tmp_path, eos, counts):
     assert codes(document) == ([] if 17 in batches else ["step-not-reached"])
 
 
+def test_a_smaller_last_batch_is_a_graph_of_its_own(tmp_path):
+    """Two epochs of four batches of 5 and one of 4: executions 0 to 7, and 0 and 1."""
+    done = run_main(tmp_path, "smaller_last_batch.py", options=["--data_dump_step=0|1|7"],
+                    env={"KERAS_NPU_DUMP_EMULATE_CANN": "names=tf1"})
+    document = manifest(tmp_path)
+    indices = [[index for index, _ in pair] for pair in trained(document)]
+    assert indices == [[0, 1, 7], [0, 1]]
+    full, partial = [" ".join(document["pairs"][position]["evidence"])
+                     for position in document["training"]["0"]]
+    assert "batches of 5, the larger ones: it takes x [5, 3], y [5, 1]" in full
+    assert "batches of 4, the smaller ones: it takes x [4, 3], y [4, 1]" in partial
+    assert codes(document) == [] and "step-missing" not in done.stderr
+
+
+def test_a_sequence_from_its_second_epoch_on(tmp_path):
+    done = run_main(tmp_path, "smaller_last_batch.py", "--sequence",
+                    options=["--data_dump_step=0|4|5|9"])
+    document = manifest(tmp_path)
+    assert trained(document) == [[(0, (0, 1, 0)), (4, (0, 1, 4)), (5, (0, 2, 0)), (9, (0, 2, 4))]]
+    assert document["problems"] == []
+    for word in ("not reached", "uncertain", "DumpSession", "step-missing"):
+        assert word not in done.stderr + done.stdout
+
+
 def test_three_models_and_five_fits(tmp_path):
     run_main(tmp_path, "several_models.py", options=["--data_dump_step=0|5|9"])
     pairs = trained(manifest(tmp_path))

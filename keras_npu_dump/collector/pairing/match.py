@@ -38,13 +38,15 @@ class Match:
 class Paired:
     """A graph with its folders in one session, and the section of the journal that counted
     its executions; None where it has none, or it is not known which. `counting` tells whether
-    the device counted executions in which the data ended; None where it ended in none."""
+    the device counted executions in which the data ended; None where it ended in none.
+    `takes` tells it from other graphs of its session that show alike; None without any."""
 
     session: Session
     graph: BuildGraph
     matches: List[Match]
     section: Optional[RecordedSection] = None
     counting: Optional[str] = None
+    takes: Optional[str] = None
 
     @property
     def indices(self) -> List[int]:

@@ -232,9 +232,19 @@ _RUN: Dict[str, checked.Kind] = {
     "run_id": checked.name, "rank": checked.count, "device": checked.count,
     "pid": checked.process_id, "host": checked.text, "emulated": checked.flag,
     "started": checked.time, "ended": checked.time}
-_EXECUTIONS = checked.object_of({
+_COUNTS = checked.object_of({
     "count": checked.optional(checked.count), "last": checked.optional(checked.count),
     "dumped": checked.list_of(checked.count)})
+
+
+def _executions(value: Any) -> Dict[str, Any]:
+    """What is told of a graph's executions; `aborted` is there only where the data has ended."""
+    found: Dict[str, Any] = _COUNTS(value)
+    if value.get("aborted") is not None:
+        found["aborted"] = checked.list_of(checked.count)(value["aborted"])
+    return found
+
+
 _PROBLEM: Dict[str, checked.Kind] = {
     "code": checked.name, "severity": checked.word(SEVERITIES), "message": checked.text,
     "hint": checked.text, "path": checked.text}
@@ -277,7 +287,7 @@ def _read(document: Dict[str, Any], faults: checked.Faults, path: Optional[str])
         manifest.runs.append(ManifestRun(
             **found, options=check_object(objects["options"], "options", faults),
             environment=check_object(objects["environment"], "environment", faults),
-            executions=faults.fields(objects["executions"], dict.fromkeys(names, _EXECUTIONS),
+            executions=faults.fields(objects["executions"], dict.fromkeys(names, _executions),
                                      where + "executions.")))
     manifest.training = _training(document, positions, faults)
     for where, one in _entries(document, "problems", faults):

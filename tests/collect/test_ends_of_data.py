@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from keras_npu_dump import collect
+from keras_npu_dump import collect, triage
+from keras_npu_dump.records.manifest import load_manifest
+from keras_npu_dump.report.triage_text import triage_text
 from tests.collect import making
 
 EPOCHS = {index: (index // 4, index % 4) for index in range(12)}
@@ -75,6 +77,15 @@ def test_what_the_aborted_execution_left_proves_nothing_and_owes_nothing(tmp_pat
     manifest = job(tmp_path, "all", [0, 1, 2, 3, *range(5, 13)], extra=[4])
     assert batches(manifest) == {**COUNTED, 4: None}
     assert making.codes(manifest) == []
+
+
+def test_nobody_asks_for_the_aborted_execution_again(tmp_path):
+    manifest = job(tmp_path, "all", [0, 1, 2, 3, *range(5, 13)])
+    for one in (manifest, load_manifest(manifest.path)):
+        assert one.runs[0].executions[making.TRAIN] == {
+            "count": 13, "last": 12, "dumped": sorted(COUNTED), "aborted": [4]}
+    text = triage_text(triage(str(tmp_path), write=False))
+    assert "in 12 dumped executions\n" in text and "not dumped" not in text
 
 
 def test_a_lost_step_is_missing_all_the_same(tmp_path):

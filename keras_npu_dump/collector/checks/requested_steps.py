@@ -239,7 +239,8 @@ def manifest_executions(run: RecordedRun, trained: Sequence[Paired]) -> Dict[str
 
     Returns:
       {graph name: {"count": int, or None before the end of the process; "last": the
-      highest data_index known to have been executed, or None; "dumped": [data_index]}}.
+      highest data_index known to have been executed, or None; "dumped": [data_index]}}; and
+      "aborted": [data_index], where the data ended in executions that the device counts.
     """
     names = {one.section.number: one.graph.name for one in trained if one.section is not None}
     found = {}
@@ -247,4 +248,7 @@ def manifest_executions(run: RecordedRun, trained: Sequence[Paired]) -> Dict[str
         name = section.graph_name or names.get(section.number) or "section %d" % section.number
         found[name] = {"count": section.count if section.final else None, "last": section.last,
                        "dumped": sorted(section.executions)}
+        aborted = [index for index in section.aborted if index < (section.last or 0)]
+        if aborted:
+            found[name]["aborted"] = aborted
     return found

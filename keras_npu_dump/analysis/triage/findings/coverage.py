@@ -90,8 +90,9 @@ def coverage(group: Sequence[Series]) -> Coverage:
             if count is None:  # the process did not end
                 count = 0 if told.get("last") is None else told["last"] + 1
             mine = dumped.get((run_id, name), set())
-            counted += max(count, len(mine))
-            missing += _gaps(mine, count)
+            aborted = set(told.get("aborted") or ())  # in these the data ended
+            counted += max(count - len(aborted), len(mine - aborted))
+            missing += _gaps(mine | aborted, count)
     return Coverage(counted, merge(missing), graphs == 1)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Type
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.counting.custom_loop import HandLoop
 from keras_npu_dump.capture.process.capture import Capture
-from keras_npu_dump.capture.process.raised import is_of_tracing
+from keras_npu_dump.capture.process.raised import is_end_of_data, is_of_tracing
 from keras_npu_dump.capture.process.strict import check_training
 from keras_npu_dump.capture.this_process import of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
@@ -170,8 +170,9 @@ class _Step:
         if kind is None:
             self._loop.end()
             return
-        # next(iterator) at the end of the data: the function was not called any more.
-        ended = issubclass(kind, StopIteration)
+        # next(iterator) at the end of the data: the function was not called any more, or it
+        # has met the end itself; either way the step was no batch.
+        ended = is_end_of_data(error)
         self._loop.interrupted(False if ended or is_of_tracing(error) else None)
         if ended:
             self._session._batch = self._batch

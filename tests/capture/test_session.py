@@ -285,3 +285,42 @@ print(json.dumps(by_function(dump)))
 """, tmp_path)
     assert counts == {"a": [4, None]}
     assert found["a"] == {"0": [0, 0], "1": [0, 1], "2": [0, 0], "3": [0, 1]}
+
+
+def test_the_end_of_data_inside_the_function_is_no_step(tmp_path):
+    """Three passes of two batches, read by the function itself; the last in no epoch's end."""
+    result, _ = answer("""
+import tensorflow as tf
+dump = DumpSession(dump_path="d", dump_step="0-9")
+npu_device.open().as_default()
+weight = tf.Variable([[0.1]])
+
+@tf.function
+def train_step(batches):
+    with tf.GradientTape() as tape:
+        error = tf.reduce_mean(tf.square(tf.matmul(next(batches), weight)))
+    weight.assign_sub(0.1 * tape.gradient(error, weight))
+
+def train():
+    batches = iter(tf.data.Dataset.from_tensor_slices([[[1.0]], [[2.0]]]))
+    while True:
+        try:
+            with dump.step():
+                train_step(batches)
+        except tf.errors.OutOfRangeError:
+            break
+
+with dump:
+    train()
+    dump.next_epoch()
+    train()
+    train()
+pair, = [one for one in dump.manifest.pairs if one.role == "train"]
+print(json.dumps([[[step.data_index, step.iteration["epoch"], step.iteration["batch"]]
+                   for step in pair.steps], [one.code for one in dump.manifest.problems],
+                  [one["data_index"] for one in lines(dump) if one["event"] == "end-of-data"]]))
+""", tmp_path)
+    # The device counts the executions in which the data ended: 2, 5 and 8.
+    assert result[0] == [[0, 0, 0], [1, 0, 1], [3, 1, 0], [4, 1, 1], [6, 1, 2], [7, 1, 3]]
+    assert result[2] == [2, 4, 6]
+    assert "step-missing" not in result[1]

@@ -137,7 +137,9 @@ class Calls(function_calls.Listener):
         """See Listener."""
         self._left(execution)
         if execution.watched:
-            self._capture.watch(execution.section, execution.data_index, None)
+            # After an end of data the device may number it by a later one.
+            self._capture.watch(execution.section, int(
+                self._capture.journal.next_wanted(execution.data_index)), None)
 
     def raised(self, execution: RunningExecution, error: BaseException) -> None:
         """See Listener."""
@@ -145,7 +147,7 @@ class Calls(function_calls.Listener):
         section = execution.section
         if raised.is_end_of_data(error):
             if execution.fit is None:
-                self._capture.journal.end_of_data(section, execution.data_index)
+                self._end_of_data(execution)
             else:
                 execution.fit.ran = END_OF_DATA
             return
@@ -154,6 +156,15 @@ class Calls(function_calls.Listener):
         failure = self._described(error, execution)
         self._last = (id(error), failure)
         self._capture.record.add_raised(failure)
+
+    def _end_of_data(self, execution: RunningExecution) -> None:
+        """The data ended in an execution of a loop, which was no batch."""
+        section, size = execution.section, self._capture.loop_size.value
+        if size > 1:
+            section.doubt(_LOOP % size)
+        self._capture.journal.end_of_data(section, execution.data_index)
+        if self.step is not None:
+            self.step.took_back(section)
 
     def _left(self, execution: RunningExecution) -> None:
         with self._lock:

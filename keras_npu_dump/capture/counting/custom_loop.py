@@ -130,7 +130,9 @@ class HandLoop:
         self._settle(batches)
         if step.written:
             section, noted = step.written[0]
-            self._capture.watch(section, noted["data_index"], None)
+            # After an end of data the device may number it by a later one.
+            self._capture.watch(section, int(self._capture.journal.next_wanted(
+                noted["data_index"])), None)
         self._close()
 
     def _settle(self, batches: int) -> None:
@@ -173,6 +175,11 @@ class HandLoop:
             self._epochs.take_back_step()
         self._close()
 
+    def took_back(self, section: Section) -> None:
+        """The data ended in an execution of the open step, which was no batch."""
+        self._step.written = [one for one in self._step.written if one[0] is not section]
+        self._epochs.take_back(section)
+
     def cut_short(self) -> None:
         """The process ends inside a step."""
         if self._is_open and self._step.ahead and self.section.graph_known:
@@ -197,7 +204,7 @@ class HandLoop:
         section.index = end = found.first + found.rounds
         batch = self._batch_of(section)
         if size.changed:  # indices may have gone back
-            section.next_wanted = self._capture.journal.next_wanted(found.first)
+            section.next_wanted = self._capture.journal.next_wanted(found.first, section.ends)
         if section.next_wanted < end:
             self._capture.lookout.look()
         while section.next_wanted < end:

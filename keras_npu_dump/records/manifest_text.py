@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_EXECUTIONS = 40
 MAX_INIT = 3  # a model of a hundred layers has hundreds of graphs that set one variable
+# How the evidence begins that tells a graph from those that show alike: shown in any table.
+TAKES = "it takes "
 # How much is shown: the answer alone; the pairs, too; what speaks for each, too.
 BRIEF, NORMAL, VERBOSE = range(3)
 
@@ -104,6 +106,8 @@ def _pair_text(manifest: Manifest, pair: Pair, detail: int) -> str:
         "  where         %s" % ", ".join(where),
         "  confidence    %s" % pair.confidence,
     ]
+    lines += ["  takes         %s" % text[len(TAKES):] for text in pair.evidence
+              if text.startswith(TAKES) and detail != VERBOSE]
     lines += ["    - " + text for text in pair.evidence if detail == VERBOSE]
     lines = list(map(terminal, lines))
     rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]

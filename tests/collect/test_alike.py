@@ -17,8 +17,10 @@ def graphs(folder, sizes, base="__inference_train_step_%d"):
 @pytest.mark.parametrize("base", ["__inference_train_step_%d", "ge_default_20300317174640_%d"])
 def test_the_smaller_batch_is_told_by_what_its_graph_takes(tmp_path, base):
     full, partial = graphs(tmp_path, (4, 3), base)
-    assert full.startswith("batches of 4, the larger ones: it takes ") and "[4, 8]" in full
-    assert partial.startswith("batches of 3, the smaller ones: it takes ") and "[3, 8]" in partial
+    assert full.startswith("it takes ") and "[4, 8]" in full
+    assert ": batches of 4, the larger ones; " in full
+    assert partial.startswith("it takes ") and "[3, 8]" in partial
+    assert ": batches of 3, the smaller ones; " in partial
     assert full.endswith("it was number 1") and partial.endswith("it was number 2")
 
 

@@ -13,6 +13,7 @@ from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.formats.graph import graph_reader
 from keras_npu_dump.op_types import graph_parts
+from keras_npu_dump.records.manifest_text import TAKES
 
 _MOST_BYTES = 64 << 20  # of a graph file that is read for this
 _MOST_SHOWN = 4
@@ -46,12 +47,12 @@ def _tell(group: List[Paired]) -> None:
     rows = [_rows(one) for one in taken]
     for number, (pair, mine) in enumerate(zip(group, taken)):
         others = [row for row in rows if row is not None and row != rows[number]]
-        size = "" if rows[number] is None or not others else "batches of %d, %s: " % (
+        size = "" if rows[number] is None or not others else ": batches of %d, %s" % (
             rows[number] or 0, "the smaller ones" if (rows[number] or 0) < max(others)
             else "the larger ones")
-        pair.takes = "%sit takes %s%s; of %d graphs that show alike it was number %d" % (
-            size, ", ".join("%s %s" % (one.name, list(one.shape)) for one in mine[:_MOST_SHOWN]),
-            "" if len(mine) <= _MOST_SHOWN else ", ...", len(group), number + 1)
+        pair.takes = "%s%s%s%s; of %d graphs that show alike it was number %d" % (
+            TAKES, ", ".join("%s %s" % (one.name, list(one.shape)) for one in mine[:_MOST_SHOWN]),
+            "" if len(mine) <= _MOST_SHOWN else ", ...", size, len(group), number + 1)
 
 
 def _rows(taken: Sequence[_Taken]) -> Optional[int]:

@@ -10,7 +10,15 @@ from typing import Any, Callable, List, Optional
 
 from keras_npu_dump import messages
 from keras_npu_dump._version import __version__
-from keras_npu_dump.cli import collecting, diagnosing, exporting, inspecting, memory, triaging
+from keras_npu_dump.cli import (
+    collecting,
+    diagnosing,
+    explaining,
+    exporting,
+    inspecting,
+    memory,
+    triaging,
+)
 from keras_npu_dump.cli.common import PROGRAM, Parser
 from keras_npu_dump.errors import DeviceOpenedError, DumpError, InputError, OutputError
 from keras_npu_dump.files import streams
@@ -100,6 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     exporting.add_arguments(_add(
         commands, "export", exporting.export,
         "write dump data or graphs in a form that other tools read"))
+    explaining.add_arguments(_add(
+        commands, "explain", explaining.explain,
+        "say what a problem code means, why it comes, and what to do"))
     return parser
 
 

@@ -61,7 +61,9 @@ def _answer(manifest: Manifest, training: List[int]) -> List[str]:
     if manifest.pairs:
         return ["No training graph is among the graphs that were dumped."]
     why = manifest.problems[0].message if manifest.problems else "nothing of a dump is here"
-    return ["No graph and dump folder belong together: %s" % terminal(why)]
+    if why.startswith("nothing "):  # also where that is well: no operator overflowed
+        return [terminal(why[0].upper() + why[1:])]
+    return [terminal("No graph and dump folder belong together: %s" % why)]
 
 
 def _where_to_go(manifest: Manifest, detail: int) -> List[str]:

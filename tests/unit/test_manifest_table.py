@@ -107,9 +107,12 @@ def test_evidence_is_shown_whole_whatever_words_are_in_it(after_training):
 
 
 @pytest.mark.parametrize("manifest, first, last", [
-    (Manifest("/d"), "nothing of a dump is here", "doctor"),
-    (Manifest("/d", problems=[Problem("not-dumped", "error", "no folder")]), "no folder",
-     "explain not-dumped"),
+    (Manifest("/d"), "Nothing of a dump is here", "doctor"),
+    (Manifest("/d", graphs=[object()], problems=[Problem(
+        "not-dumped", "info", "nothing was dumped: no operator overflowed")]),
+     "Nothing was dumped: no operator overflowed", "triage /d"),
+    (Manifest("/d", problems=[Problem("not-dumped", "error", "no folder")]),
+     "No graph and dump folder belong together: no folder", "explain not-dumped"),
     (Manifest("/d", pairs=[pair("test_9", "eval", 3)]), "No training graph", "inspect /d")])
 def test_without_a_training_graph_the_first_line_says_why(manifest, first, last):
     lines = str(manifest).splitlines()

@@ -52,8 +52,9 @@ def known_code(text: str, codes: Mapping[str, object]) -> str:
     if code in codes:
         return code
     near: List[str] = difflib.get_close_matches(code, list(codes), 3, 0.4)
-    raise InputError("CODE: expected a problem code; `keras-npu-dump explain` lists them."
-                     " Received: %r.%s" % (text, " Nearest: %s." % ", ".join(near) if near else ""))
+    nearest = " Nearest: %s." % ", ".join(near) if near else ""
+    raise InputError("CODE: expected a problem code of collect; `keras-npu-dump explain` lists"
+                     " them. Received: %r.%s" % (text, nearest))
 
 
 def language_of(environment: Optional[Mapping[str, str]] = None) -> str:

@@ -3,6 +3,7 @@ import sys
 import time
 from typing import Any, Optional
 
+from keras_npu_dump import messages
 from keras_npu_dump.files import streams
 from keras_npu_dump.sizes import human_bytes
 
@@ -14,7 +15,7 @@ _EVERY_IN_A_LOG = 10.0
 class ProgressLine:
     """A `Progress`: silent for two seconds, then a line of progress on stderr.
 
-    On a terminal one line is rewritten, elsewhere a line comes every ten seconds.
+    On a terminal one line is rewritten, elsewhere a message comes every ten seconds.
     Use it as a context manager, so that the line is gone when the result comes.
 
     Args:
@@ -38,7 +39,8 @@ class ProgressLine:
         if total:
             text += " of %s (%d %%)" % (self._count(total), 100 * done // total)
         self._shown = True
-        if not streams.tell(self._file, "\r\x1b[K" + text if self._terminal else text + "\n"):
+        if not streams.tell(self._file, "\r\x1b[K" + text if self._terminal
+                            else messages.PREFIX + text + "\n"):
             self._next = float("inf")
 
     def _count(self, number: int) -> str:

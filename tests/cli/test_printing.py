@@ -7,6 +7,7 @@ import pytest
 
 from keras_npu_dump.cli import main
 from keras_npu_dump.report.printing import print_text
+from keras_npu_dump.report.progress_line import ProgressLine
 from tests.analysis.synthetic import Job, op
 
 
@@ -54,3 +55,12 @@ def test_nothing_that_is_printed_commands_the_terminal():
     stream = io.StringIO()
     print_text("a\x1b[2Jb\x9b1m\u202ec\rd\n\te", file=stream)
     assert stream.getvalue() == "a\\x1b[2Jb\\u009b1m\\u202ec\\rd\n\te\n"
+
+
+def test_progress_in_a_log_is_a_message_like_all_others(monkeypatch):
+    monkeypatch.setattr("keras_npu_dump.report.progress_line._PATIENCE", 0.0)
+    stream = io.StringIO()
+    with ProgressLine(file=stream) as progress:
+        progress("reading heads", 1500, 3000)
+        progress("reading heads", 1600, 3000)  # within ten seconds
+    assert stream.getvalue() == "keras-npu-dump: reading heads: 1,500 of 3,000 (50 %)\n"

@@ -6,14 +6,21 @@ more in their style. A main that already defines some of them keeps its own;
 `DumpConfig.from_flags` reads either.
 """
 import argparse
+import copy
+import io
+import os
 import sys
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence
 
 from absl import flags as absl_flags
 
 from keras_npu_dump.config.checks import parse_bool
 from keras_npu_dump.config.options import FLAGS, Flag
-from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.errors import ConfigError, FormatError
+from keras_npu_dump.files.read_limited import MAX_FLAG_FILE, read_record
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class _SwitchParser(absl_flags.ArgumentParser):  # type: ignore[type-arg]
@@ -106,6 +113,10 @@ class _ChoiceParser(absl_flags.EnumParser):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the dump flags to an argparse parser; those that exist already are left alone.
 
+    `--flagfile=FILE` is added, too, as absl has it, so that `next.flags` of `triage` can be given
+    as it is: one option a line, of the parser's own as well, and comments with #. What comes
+    later on the command line wins.
+
     Args:
       parser: of the training main; `DumpConfig.from_flags` reads what it parses.
     """
@@ -124,6 +135,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                metavar="{%s}" % ",".join(spec.choices), help=spec.help)
         else:
             group.add_argument(option, default=spec.default, help=spec.help)
+    if "--flagfile" not in existing:
+        group.add_argument("--flagfile", action=_FlagFile, default=None, metavar="FILE",
+                           help="Read options from FILE, one a line, such as next.flags of"
+                           " `keras-npu-dump triage`.")
+
+
+class _FlagFile(argparse.Action):
+    """Reads the options of a file in the place where it is named."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+                 values: Any, option_string: Optional[str] = None) -> None:
+        del option_string  # argparse's
+        setattr(namespace, self.dest, values)
+        _, unknown = _OptionsOnly(self, parser).parse_known_args(self._lines(values), namespace)
+        if unknown:
+            self.refuse("expected options of this script in %s. Received: %r"
+                        % (values, unknown[0]))
+
+    def refuse(self, text: str) -> "NoReturn":
+        """Ends with the parser's own usage error."""
+        raise argparse.ArgumentError(self, text)
+
+    def _lines(self, path: str) -> List[str]:
+        """As absl reads them: in universal newlines, without blanks at the ends."""
+        if not path:
+            return []
+        path = os.path.expanduser(path)
+        try:
+            text = read_record(path, MAX_FLAG_FILE).decode("utf-8")
+        except FormatError as error:
+            self.refuse(str(error))
+        except OSError as error:
+            self.refuse("cannot read %s: %s" % (path, error.strerror or error))
+        except UnicodeDecodeError:
+            self.refuse("expected text in UTF-8 in %s" % path)
+        lines = [line.strip() for line in io.StringIO(text, newline=None)]
+        return [line for line in lines if line and not line.startswith(("#", "//"))]
+
+
+class _OptionsOnly(argparse.ArgumentParser):
+    """The options of a parser, none of them required, without its positional arguments.
+
+    Args:
+      action: that reads a file; in a file it is unknown.
+      parser: whose options these are.
+    """
+
+    def __init__(self, action: _FlagFile, parser: argparse.ArgumentParser):
+        super().__init__(prog=parser.prog, add_help=False, allow_abbrev=False)
+        self._action = action
+        # No public way here either.
+        for one in parser._actions:
+            if one.option_strings and one is not action:
+                twin = copy.copy(one)
+                twin.required = False
+                self._add_action(twin)
+
+    def error(self, message: str) -> "NoReturn":
+        """What is wrong in the file is the fault of the option that names it."""
+        self._action.refuse(message)
 
 
 def _argparse_switch(name: str) -> Any:

@@ -1,19 +1,38 @@
 """Asks for a dump: looks at the process, resolves the request, and has the answer applied."""
-from typing import Any, List, Optional
+from typing import Any, Callable, List, NamedTuple, Optional
 
 from keras_npu_dump import messages, ranks
 from keras_npu_dump.capture.device import device_module
 from keras_npu_dump.capture.process.capture import Capture
-from keras_npu_dump.capture.request.contradictions import RUN
-from keras_npu_dump.capture.request.resolve import JOIN, Held, Situation, resolve
+from keras_npu_dump.capture.request import command_line
+from keras_npu_dump.capture.request.contradictions import RUN, SWITCHES, side_of
+from keras_npu_dump.capture.request.resolve import (
+    JOIN,
+    SETTINGS,
+    Held,
+    ResolvedDump,
+    Situation,
+    resolve,
+)
 from keras_npu_dump.capture.set_up import set_up
 from keras_npu_dump.capture.this_process import existing_of_this_process, of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
+from keras_npu_dump.errors import DumpError
 from keras_npu_dump.files.paths import current_folder
+
+
+class _CommandLine(NamedTuple):
+    """What `keras-npu-dump run` was asked for, and who is told where that cannot be."""
+
+    config: DumpConfig
+    refused: Callable[[DumpError], None]
+
 
 # All callbacks and sessions of one process share one capture.
 _current: Optional[Capture] = None
 _told: List[str] = []  # faces that came here from another process
+_run: Optional[_CommandLine] = None
+_off_told = False
 
 
 def current() -> Optional[Capture]:
@@ -49,6 +68,17 @@ def of_copy(who: str) -> Optional[Capture]:
     return _current
 
 
+def expect_run(config: DumpConfig, refused: Callable[[DumpError], None]) -> None:
+    """The script is run by the launcher, whose command line wins over what the script asks for.
+
+    Args:
+      config: of the command line; where it is off, whatever the script asks for is off.
+      refused: called with the error that a request of the script gets.
+    """
+    global _run
+    _run = _CommandLine(config, refused)
+
+
 def start(config: DumpConfig, who: str) -> Optional[Capture]:
     """Configures the device, or attaches to it where it is open already.
 
@@ -65,23 +95,80 @@ def start(config: DumpConfig, who: str) -> Optional[Capture]:
       ConfigError: if the script itself has set other options, for a bad path, or with
         too little free space.
     """
-    global _current
     if config.is_off:
         return None
+    if _run is not None and _run.config.is_off:
+        _tell_off(side_of(who))
+        return None
+    try:
+        return _start(config, who)
+    except DumpError as error:
+        if _run is not None and who != RUN:
+            _run.refused(error)
+        raise
+
+
+def switch_off(module: Any) -> None:
+    """The command line of the launcher is off: so is what the script has set in the device.
+
+    Args:
+      module: npu_device, about to be opened.
+    """
+    options = device_module.read_options(module)
+    on = {name: False for name in SWITCHES if options[name] == "1"}
+    if on:
+        device_module.write_options(module, on)
+        _tell_off(SETTINGS)
+
+
+def _tell_off(side: str) -> None:
+    global _off_told
+    if not _off_told:
+        messages.info("%s", command_line.off_note(side))
+    _off_told = True
+
+
+def _start(config: DumpConfig, who: str) -> Optional[Capture]:
+    global _current
     module = device_module.find_device()
     capture = None if _current is None else of_this_process(_current)
     situation = _look(module, capture)
     resolved = resolve(config, who, situation)
     if capture is None or resolved.action != JOIN:
         capture = set_up(module, resolved, situation.cluster)
+    elif resolved.settings:
+        device_module.write_options(module, resolved.settings)
     _current = capture
     if capture is not None:
-        if who not in capture.faces:
-            capture.faces.append(who)
+        _tell_differing(capture, resolved)
         capture.strict = capture.strict or config.strict
-        if "record" in config.explicit:
-            capture.keep(config.record, who == RUN)
+        _keep_faces(capture, resolved, config)
     return capture
+
+
+def _keep_faces(capture: Capture, resolved: ResolvedDump, config: DumpConfig) -> None:
+    """Who has asked, and what each wants to be kept of the script's arguments."""
+    for face in resolved.faces:
+        if face not in capture.faces:
+            capture.faces.append(face)
+        of_run = face == RUN
+        asked = _run.config if of_run and _run is not None else config
+        if "record" in asked.explicit:
+            capture.keep(asked.record, of_run)
+        # The launcher's own callback asks for nothing.
+        if of_run or asked.explicit or RUN not in capture.faces:
+            capture.note_asked_by(face)
+
+
+def _tell_differing(capture: Capture, resolved: ResolvedDump) -> None:
+    """Tells what of the script's request does not hold; the same once, however often it asks."""
+    for side, options in resolved.differing:
+        new = [one for one in options if (one.name, one.asked) not in capture.overruled]
+        capture.overruled.update((one.name, one.asked) for one in new)
+        if new:
+            # What the command line says is as it was asked for; what comes too late is not.
+            say = messages.info if all(one.given for one in new) else messages.warning
+            say("%s", command_line.note(side, new))
 
 
 def _look(module: Any, capture: Optional[Capture]) -> Situation:
@@ -93,4 +180,4 @@ def _look(module: Any, capture: Optional[Capture]) -> Situation:
         held = Held(asked, capture.resolved.said_path,
                     None if left_out else capture.opened_options, tuple(capture.faces))
     return Situation(bool(device_module.opened_ids(module)), device_module.read_options(module),
-                     ranks.read(), current_folder(), held)
+                     ranks.read(), current_folder(), held, None if _run is None else _run.config)

@@ -37,7 +37,7 @@ def set_up(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
     remarks = [] if config.is_off else guards.admit(config.dump_path, config.min_free_gb)
     prepare_dump_path(config.dump_path)
     if configure:
-        device_module.write_options(module, config.npu_options)
+        device_module.write_options(module, dict(resolved.settings, **config.npu_options))
     elif not config.is_off:
         remarks += dump_blockers.messages_of(module, config)
     if configure or not config.is_off:

@@ -91,6 +91,9 @@ def of_this_process(capture: Capture) -> Capture:
     child = capture.forked = begin(module, resolved, cluster)
     child.kept_by_run = capture.kept_by_run
     child.faces = list(capture.faces)
+    child.overruled = set(capture.overruled)
+    for face in capture.record.fields["asked_by"]:
+        child.note_asked_by(face)
     child.strict = capture.strict
     if opened:
         child.after_open()

@@ -26,10 +26,20 @@ a dump is missing or not whole at the end with --data_dump_strict.
 
 
 class _Flags(absl_flags.FlagValues):
-    """Reads flag files as everything else is read: no FIFOs and devices, and not without end."""
+    """Reads flag files as everything else is read: no FIFOs and devices, and not without end.
+
+    Attributes:
+      flag_files: those that were read, in order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        # FlagValues keeps its own attributes there, all others are flags.
+        self.__dict__["flag_files"] = []
 
     def _get_flag_file_lines(self, filename: Any, parsed_file_stack: Any = None) -> Any:
         if filename:
+            self.flag_files.append(filename)
             try:
                 read_record(filename, MAX_FLAG_FILE)
             except FormatError as error:
@@ -48,12 +58,13 @@ class _Flags(absl_flags.FlagValues):
                              " Received: %s" % (error.encoding, filename)) from None
 
 
-def _run_flags() -> absl_flags.FlagValues:
+def _run_flags() -> _Flags:
     """The dump options in a FlagValues of their own: the global one is the script's."""
     from keras_npu_dump.flags import define_flags, switch_flag
-    values = _Flags()  # type: ignore[no-untyped-call]
+    values = _Flags()
     values.set_gnu_getopt(False)
-    for name, text in (("emulate", "Run on the CPU or GPU, with the emulator for npu_device."),
+    for name, text in (("emulate", "Run on the CPU or GPU, with the emulator for npu_device. Not"
+                        " given: as the run was that a --flagfile of triage continues."),
                        ("json", "One JSON document on stdout; the script's stdout goes to stderr."),
                        ("verbose", "Show what speaks for each pair (-v)."),
                        ("help", "Show this text.")):
@@ -124,11 +135,29 @@ def run(arguments: List[str]) -> int:
             except DumpError as error:
                 messages.error("%s", error)
 
-        outcome = run_script(config, rest[0], rest[1:], bool(values.emulate), values.open_device,
+        outcome = run_script(config, rest[0], rest[1:], _is_emulated(values), values.open_device,
                              at_sigterm)
     if outcome.forked:
         return outcome.status
     return _tell_end(config, outcome, values, stdout)
+
+
+def _is_emulated(values: _Flags) -> bool:
+    """As the command line says; else as the run was that a flag file continues, where one does."""
+    from keras_npu_dump.cli.earlier_run import emulated_before
+    from keras_npu_dump.launch.launcher import device_is_there
+    if values["emulate"].present or not values.flag_files:
+        return bool(values.emulate)
+    before = emulated_before(values.flag_files)
+    if before is None:
+        return False
+    if device_is_there():
+        messages.warning("%s continues a dump that was emulated (%s). Here npu_device is installed,"
+                         " so this run is on the NPU.", before.flag_file, before.record)
+        return False
+    messages.info("%s continues a dump that was emulated (%s), so this run is emulated, too."
+                  " --noemulate runs on the NPU.", before.flag_file, before.record)
+    return True
 
 
 def _tell_end(config: "DumpConfig", outcome: "Outcome", values: absl_flags.FlagValues,

@@ -15,6 +15,8 @@ from keras_npu_dump.errors import ConfigError
 _TRUE = frozenset(("true", "t", "yes", "y", "on", "1"))
 _FALSE = frozenset(("false", "f", "no", "n", "off", "0"))
 
+ALL_LAYERS = "all"
+
 # DUMP_GRAPH_LEVEL values at which GE writes the executed graphs (ge, graph_utils.cc).
 _LEVELS_WITH_BUILD = (1, 2, 3)
 
@@ -107,7 +109,8 @@ def layers(value: Any) -> str:
     """dump_layer as GE takes it: names separated by single blanks; "" is all operators.
 
     Args:
-      value: names in a list, a tuple or a set, or in a text, separated by blanks.
+      value: names in a list, a tuple or a set, or in a text, separated by blanks; "all" is
+        all of them, so that a command line can say so where a script asks for a few.
 
     Raises:
       ConfigError: for anything else, and for a name in a list that holds a blank.
@@ -115,7 +118,7 @@ def layers(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return " ".join(value.split())
+        return " ".join(value.split()) if value.strip() != ALL_LAYERS else ""
     names = list(value) if isinstance(value, (list, tuple, set, frozenset)) else None
     if names is None or not all(isinstance(name, str) for name in names):
         raise ConfigError("dump_layer: expected operator names, as a list or separated by blanks."

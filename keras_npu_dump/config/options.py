@@ -119,10 +119,10 @@ OPTIONS = (
                  "Dump the data itself, or statistics of it as csv: tensor, stats.",
                  DUMP_DATA),)),
     Option("dump_layer", None, checks.layers,
-           "names of the operators to dump, as a list or a text of names separated by blanks."
-           " Defaults to all operators.",
+           'names of the operators to dump, as a list or a text of names separated by blanks; "all"'
+           " is all operators. Defaults to that.",
            (Flag("data_dump_layer", "text", "",
-                 "Names of the operators to dump, separated by blanks. Empty: all."),)),
+                 "Names of the operators to dump, separated by blanks. Empty, or all: all."),)),
     Option("enable_dump_debug", False, checks.switch("enable_dump_debug", False),
            "dump what overflows; excludes `enable_dump`. Defaults to False.",
            (Flag("over_dump", "switch", False, "Dump what overflows, instead of data_dump_flag."),

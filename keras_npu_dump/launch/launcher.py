@@ -1,7 +1,8 @@
 """Runs an unchanged training script with dump switched on.
 
-The configuration is applied when the script calls `npu_device.open()`, so that what
-the script sets itself is seen, and the callback is added to every fit after that.
+The configuration is applied when the script asks for a dump itself, or calls
+`npu_device.open()`, so that what the script sets is seen, and the callback is added to every fit
+after that.
 """
 import functools
 import importlib.util
@@ -151,6 +152,7 @@ class _Setup:
                  open_device: Optional[bool]):
         self.config = config
         self.error: Optional[DumpError] = None
+        self._refusal: Optional[DumpError] = None
         # Said from where `run` was started; the script may go elsewhere.
         self._expected = expected and expected._replace(path=os.path.relpath(expected.path))
         self._open_device = open_device
@@ -165,8 +167,9 @@ class _Setup:
             also for a script that runs without dump.
         """
         dumps = not self.config.is_off
+        attach.expect_run(self.config, self._refused)
+        when_imported("npu_device", self.watch)
         if emulate or dumps:
-            when_imported("npu_device", self.watch)
             if self._open_device or (self._open_device is None and self._expected is None):
                 self._opening = Opening(self.open_for_the_script)
                 self._opening.wait()
@@ -176,12 +179,17 @@ class _Setup:
             when_imported("tensorflow", lambda tensorflow: function_calls.install())
             add_to_all_models(self.make_callback)
 
+    def _refused(self, error: DumpError) -> None:
+        """What the script asks for cannot go with the command line; it may go on without."""
+        self._refusal = error
+
     def watch(self, module: Any) -> None:
         """Applies the configuration when `npu_device.open()` is called."""
-        device_module.watch_open(module, self._apply, lambda device_id: None)
+        device_module.watch_open(module, lambda: self._apply(module), lambda device_id: None)
 
-    def _apply(self) -> None:
+    def _apply(self, module: Any) -> None:
         if self.config.is_off:
+            attach.switch_off(module)
             return
         try:
             attach.start(self.config, RUN)
@@ -249,6 +257,8 @@ class _Setup:
     def is_told(self, error: BaseException) -> bool:
         """Whether the error is ours, and told in a message instead of a traceback."""
         # AutoGraph raises a copy of what comes out of a function that it traces.
+        if isinstance(error, DumpError) and str(error) == str(self._refusal):
+            self.error = self.error or error
         if self.error is not None and isinstance(error, DumpError):
             return True  # by our caller
         capture = attach.current_here()
@@ -273,12 +283,16 @@ def _lead_children_to_emulator(spawn: Any) -> None:
     spawn.get_preparation_data = get_preparation_data
 
 
-def _check_device_is_there() -> None:
+def device_is_there() -> bool:
+    """Whether npu_device is installed here; its stand-in counts once it is in its place."""
     try:
-        found = "npu_device" in sys.modules or importlib.util.find_spec("npu_device") is not None
+        return "npu_device" in sys.modules or importlib.util.find_spec("npu_device") is not None
     except (ImportError, ValueError):
-        found = False
-    if not found:
+        return False
+
+
+def _check_device_is_there() -> None:
+    if not device_is_there():
         raise DeviceNotFoundError(
             "npu_device is not installed here. On an Ascend host install the one that belongs to"
             " its CANN; elsewhere rehearse on the CPU: `keras-npu-dump run --emulate SCRIPT`.")

@@ -14,6 +14,7 @@ import os
 import socket
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
+from keras_npu_dump.config.flag_origin import is_name
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import ConfigError, FormatError
 from keras_npu_dump.failure import Failure, by_execution, of_json
@@ -28,7 +29,7 @@ from keras_npu_dump.records.journal_lines import (
     lines_of,
     sections_of,
 )
-from keras_npu_dump.records.layout import JOURNAL_FILE, RUN_FILE, RUNS, root_of
+from keras_npu_dump.records.layout import JOURNAL_FILE, RUN_FILE, RUNS, root_of, run_folder
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.run_record import check_run
 
@@ -240,6 +241,24 @@ def _rename_twins(runs: List[RecordedRun], problems: Problems) -> None:
             faults.tell(problems, os.path.join(run.folder, RUN_FILE))
             run.run_id = own
         taken.add(run.run_id)
+
+
+def record_fields(dump_path: str, run_id: str) -> Dict[str, Any]:
+    """The fields of one run.json, those that are what they should be.
+
+    Args:
+      dump_path: whose `runs` has it. run_id: name of its folder there; another's word.
+
+    Returns:
+      Empty where there is none that can be read, or it is the name of no folder there.
+    """
+    if not is_name(run_id):
+        return {}
+    try:
+        document = read_json(os.path.join(run_folder(dump_path, run_id), RUN_FILE), MAX_RUN_RECORD)
+    except (OSError, ValueError, FormatError):
+        return {}  # ValueError: half a character in the path
+    return check_run(document, Faults())
 
 
 def read_run(folder: str, problems: Problems,

@@ -145,6 +145,9 @@ def _next(planned: Any) -> str:
             "keras-npu-dump", "run", "--flagfile=" + planned.flagfile))
     elif planned.text:
         lines.append("   as flags:\n" + planned.text.rstrip())
+    if planned.python:
+        lines.append("   or in the script, in place of its own arguments:\n   %s"
+                     % terminal(planned.python))
     return "\n".join(lines)
 
 

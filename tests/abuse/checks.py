@@ -10,7 +10,7 @@ from tests.abuse.trees import look
 TRACEBACK = b"Traceback (most recent call last)"
 # Options of `run` that a next.flags may have, with what their values may look like.
 FLAGS = {
-    "emulate": r"true", "data_dump_path": None, "data_dump_step": r"[0-9|-]+|all",
+    "data_dump_flag": r"true", "data_dump_path": None, "data_dump_step": r"[0-9|-]+|all",
     "data_dump_mode": r"all|input|output", "data_dump_data": r"stats|tensor",
     "data_dump_layer": None, "data_dump_ranks": r"[0-9,]+",
 }

@@ -98,4 +98,5 @@ def test_another_place_for_the_flags(trained, tmp_path):
     command("triage", trained("norm_at_zero"), "--flagfile", flags, status=1)
     text = flags.read_text()
     assert text.startswith("# ")
-    assert "--data_dump_mode=all\n" in text and "--emulate\n" in text
+    assert "--data_dump_mode=all\n" in text and "--data_dump_flag=True\n" in text
+    assert "--emulate" not in text  # `run` learns it from the record of the first run

@@ -177,20 +177,57 @@ print(json.dumps([refused(DumpSession, dump_path="d", dump_step=4), options()["d
     assert result[1] == "3"
 
 
-@pytest.mark.parametrize("code, kind", [
-    ("DumpSession(dump_path='d', dump_step=3); no = refused(run)", "ConfigError"),
-    ("run(); npu_device.open(); no = refused(DumpSession, dump_step=3)", "DeviceOpenedError"),
-])
-def test_a_conflict_of_the_launcher_and_the_script_names_both(tmp_path, code, kind):
-    result, _ = answer("""
+def test_the_launcher_wins_over_what_the_script_asks_for_after_open(tmp_path):
+    result, stderr = answer("""
 from keras_npu_dump.capture import attach
-def run():
-    attach.start(DumpConfig(dump_path="d", dump_step=5), "keras-npu-dump run")
-%s
-print(json.dumps(no))
-""" % code, tmp_path)
-    assert result[0] == kind and "Swap" not in result[1]
-    assert "dump_step is '5' in keras-npu-dump run, '3' in the script's DumpSession" in result[1]
+attach.start(DumpConfig(dump_path="d", dump_step=5), "keras-npu-dump run")
+npu_device.open()
+first, second = DumpSession(dump_step=3), DumpSession(dump_step="3")
+print(json.dumps([first._capture is second._capture, options()["dump_step"]]))
+""", tmp_path)
+    assert result == [True, "5"]
+    assert stderr.count("The script's DumpSession asks for dump_step='3'.") == 1
+
+
+def test_the_launcher_takes_back_what_the_script_sets_before_and_after_it_asks(tmp_path):
+    result, stderr = answer("""
+from keras_npu_dump.capture import attach
+line = DumpConfig(dump_path=os.path.abspath("d"), dump_step=None, dump_data="stats")
+attach.expect_run(line, print)
+theirs = npu_device.global_options().dump_config
+theirs.dump_step, theirs.dump_mode = "7", "input"
+dump = DumpSession(dump_path="own")
+first = options()
+theirs.dump_step, theirs.dump_data = "4", "tensor"
+attach.start(line, "keras-npu-dump run")
+print(json.dumps([first, options(), dump._capture.record.fields["asked_by"]]))
+""", tmp_path)
+    first, last, asked_by = result
+    assert first == last
+    assert [first[name] for name in ("dump_path", "dump_step", "dump_data", "dump_mode")] == [
+        str(tmp_path / "d"), None, "stats", "input"]
+    assert asked_by == ["keras-npu-dump run", "DumpSession"]
+    assert [line.partition(" asks for ")[2] for line in stderr.splitlines()
+            if " asks for " in line] == [
+        end + " The command line of `keras-npu-dump run` holds: " + holds for end, holds in (
+            ("dump_path='own'.", "dump_path='%s'." % (tmp_path / "d")),
+            ("dump_step='7'.", "dump_step='all'."),
+            ("dump_step='4', dump_data='tensor'.", "dump_step='all', dump_data='stats'."))]
+
+
+def test_a_launcher_that_is_off_switches_off_what_the_script_asks_for(tmp_path):
+    result, stderr = answer("""
+from keras_npu_dump.capture import attach
+attach.expect_run(DumpConfig.off(), print)
+npu_device.global_options().dump_config.enable_dump = True
+dump = DumpSession(dump_path="d")
+keras_npu_dump.apply(dump_path="d")
+attach.switch_off(npu_device)
+print(json.dumps([dump.manifest, options()["enable_dump"], os.path.exists("d")]))
+""", tmp_path)
+    assert result == [None, "0", False]
+    assert stderr.count("The script's DumpSession asks for a dump. The command line of") == 1
+    assert stderr.count("asks for a dump") == 1  # once is enough
 
 
 @pytest.mark.parametrize("theirs, ours, part", [

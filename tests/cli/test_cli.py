@@ -225,11 +225,26 @@ def test_ranks_that_cannot_be_are_told(tmp_path, script, variables, status, part
 
 def test_a_conflict_with_the_script_is_one_message_and_status_2(tmp_path):
     (tmp_path / "train.py").write_text(
-        "import npu_device\nnpu_device.global_options().dump_config.dump_step = '7'\n"
+        "import npu_device\nnpu_device.global_options().dump_config.enable_dump_debug = True\n"
         "npu_device.open()\nprint('trained')\n")
-    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "--data_dump_step=3", "train.py")
+    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "--data_dump_flag=True",
+               "train.py")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "'7'" in done.stderr and "'3'" in done.stderr and "Traceback" not in done.stderr
+    assert "enable_dump_debug is '1'" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("after, status, out", [
+    ("except ZeroDivisionError", 2, ""),
+    ("except keras_npu_dump.errors.DumpError", 0, "went on\n")])
+def test_a_request_that_cannot_be_ends_only_a_script_that_ends_with_it(
+        tmp_path, after, status, out):
+    (tmp_path / "train.py").write_text(
+        "import keras_npu_dump\ntry:\n    keras_npu_dump.apply(enable_dump_debug=True)\n"
+        "%s:\n    pass\nprint('went on')\n" % after)
+    done = run(tmp_path, "run", "--emulate", "--data_dump_path=d", "train.py")
+    assert (done.returncode, done.stdout) == (status, out)
+    assert done.stderr.count("one process has one dump") == (status == 2)
+    assert "Traceback" not in done.stderr
 
 
 def test_the_package_names_no_path_of_this_machine():

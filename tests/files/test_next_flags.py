@@ -7,13 +7,16 @@ import sys
 
 import numpy as np
 import pytest
+from absl import flags as absl_flags
 
-from keras_npu_dump.analysis.triage.next_dump.flagfile import flagfile_text
+from keras_npu_dump.analysis.triage.next_dump.flagfile import flagfile_text, python_text
 from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
 from keras_npu_dump.analysis.triage.triage import triage
 from keras_npu_dump.cli import main
+from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.export.msaccucmp import export_msaccucmp
 from keras_npu_dump.files.quoting import terminal
+from keras_npu_dump.flags import define_flags
 from keras_npu_dump.records.manifest import load_manifest
 from tests.analysis.synthetic import Job, op, spread
 from tests.conftest import run_command
@@ -44,7 +47,7 @@ def flags_of(path):
     return dict(line[2:].partition("=")[::2] for line in lines[1:])
 
 
-KNOWN = {"emulate", "data_dump_path", "data_dump_step", "data_dump_mode", "data_dump_data",
+KNOWN = {"data_dump_flag", "data_dump_path", "data_dump_step", "data_dump_mode", "data_dump_data",
          "data_dump_layer"}
 
 
@@ -113,15 +116,49 @@ def test_run_reads_back_just_what_was_planned(tmp_path):
                                          ("\u0665", None)])
 def test_what_should_be_a_number_is_one(step, ranks):
     planned = NextDump(dump_layer=["a"], dump_step=step, ranks=ranks)
-    assert flagfile_text(planned, ["/d_next"], False, "x") == ""
+    assert flagfile_text(planned, ["/d_next"], None, "x") == ""
     assert [one["flag"] for one in planned.left_out] == [
         "data_dump_step" if ranks is None else "data_dump_ranks"]
 
 
 def test_no_path_at_all(tmp_path):
     planned = NextDump(dump_layer=["a"], dump_step="0")
-    assert flagfile_text(planned, ["/d\n_next", "/e\r_next"], False, "x") == ""
+    assert flagfile_text(planned, ["/d\n_next", "/e\r_next"], None, "x") == ""
     assert len(planned.left_out) == 2
+
+
+@pytest.mark.parametrize("asked_by, face", [
+    (["keras-npu-dump run", "NpuDumpCallback"], "NpuDumpCallback"),
+    (["DumpSession"], "DumpSession"),
+    (["keras_npu_dump.apply", "NpuDumpCallback"], "NpuDumpCallback"),
+    (["keras_npu_dump.apply"], "keras_npu_dump.apply"), (["keras-npu-dump run"], None), ([], None),
+    (["evil()"], None),
+])
+def test_the_next_dump_as_python_means_what_the_flags_mean(asked_by, face):
+    planned = NextDump(dump_layer=["a/b", "x'\"\\"], dump_step="3-5", ranks=[0, 2])
+    text = flagfile_text(planned, ["/bad\n_next", "/it's\\ \u4e2d_next"], None, "x")
+    python = python_text(planned, asked_by)
+    if face is None:
+        assert python == ""
+        return
+    made = eval(python.replace(face, "DumpConfig", 1), {"DumpConfig": DumpConfig})
+    values = absl_flags.FlagValues()
+    define_flags(values)
+    values(["main"] + text.splitlines()[1:])
+    assert made == DumpConfig.from_flags(values)
+    assert python.startswith(face + "(dump_path=") and python == terminal(python)
+
+
+def test_python_can_say_a_path_that_no_flag_file_can():
+    planned = NextDump(dump_layer=["a"], dump_step="0")
+    assert flagfile_text(planned, ["/bad\n_next", "/d \udcff_next"], None, "x") == ""
+    assert "(dump_path='/d \\udcff_next', " in python_text(planned, ["NpuDumpCallback"])
+
+
+def test_what_is_no_step_is_nothing_in_python_either():
+    planned = NextDump(dump_layer=["a"], dump_step="0'); evil()")
+    assert flagfile_text(planned, ["/d_next"], None, "x") == ""
+    assert python_text(planned, ["NpuDumpCallback"]) == ""
 
 
 def test_a_flag_file_that_cannot_be_written_is_told(tmp_path, capsys):

@@ -24,9 +24,15 @@ def test_argparse_at_import_strict_with_the_shells_empty_arguments(tmp_path):
     assert not GREPPED.search(" ".join(rest))
 
 
+def test_the_command_line_wins_over_the_main_s_own_settings(tmp_path):
+    done = run_main(tmp_path, "argparse_at_import.py", "--data_dump_flag=True",
+                    "--data_dump_step=2", "--data_dump_path=own", options=["--data_dump_step=5"])
+    assert trained(manifest(tmp_path)) == [[(5, (0, 0, 5))]]
+    assert done.stderr.count("asks for dump_path='own', dump_step='2'. The command line") == 1
+    assert not (tmp_path / "own").exists()
+
+
 @pytest.mark.parametrize("arguments, parts", [
-    (["--data_dump_flag=True", "--data_dump_step=2", "--data_dump_path=own"],
-     ["dump_path is 'own'", "dump_step is '2'", "'7'", "one place only"]),
     (["--data_dump_flag=True", "--over_dump=True"], ["enable_dump and enable_dump_debug", "one"]),
     (["--over_dump=True", "--over_dump_path=own"], ["enable_dump_debug is '1'", "one place only"]),
 ])

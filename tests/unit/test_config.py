@@ -61,7 +61,7 @@ def test_one_clear_message(fields, expected, received):
 
 @pytest.mark.parametrize("value, text", [
     (["a/b", "c"], "a/b c"), ("  a/b \t c ", "a/b c"), ("", ""), (None, ""), ([], ""),
-    (("x",), "x"), ({"b", "a"}, "a b"),
+    (("x",), "x"), ({"b", "a"}, "a b"), (" all ", ""), ("all a", "all a"),
 ])
 def test_dump_layer_as_text_or_list(value, text):
     assert DumpConfig(dump_layer=value).dump_layer == text

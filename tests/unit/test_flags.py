@@ -1,6 +1,7 @@
 """Do the flags live beside those of mains that exist?"""
 import argparse
 import ast
+import os
 import sys
 
 import pytest
@@ -105,6 +106,67 @@ def test_argparse_has_the_same():
     args = parser.parse_args(["--data_dump_flag=True", "--data_dump_path=", "--data_dump_collect",
                               "--data_dump_data=stats", "--over_dump="])
     assert DumpConfig.from_flags(args) == DumpConfig(dump_step="10", dump_data="stats")
+
+
+def strict_parser():
+    parser = argparse.ArgumentParser(prog="main.py")
+    parser.add_argument("data")
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--epochs", type=int, default=1)
+    flags.add_arguments(parser)
+    return parser
+
+
+@pytest.mark.parametrize("form", ["--flagfile=%s", "--flagfile %s"])
+def test_argparse_reads_a_flag_file_as_absl_does(values, tmp_path, form):
+    file = tmp_path / "next.flags"
+    file.write_bytes("# 注\n\n  --data_dump_flag=True \r\n// no\n--data_dump_layer=a/b c/d\r"
+                     "--data_dump_step=3\n--data_dump_path=/a b/c\n".encode())
+    values(["main", "--flagfile=%s" % file])
+    args = strict_parser().parse_args((form % file).split(" ") + ["--name=x", "data"])
+    found = DumpConfig.from_flags(args)
+    assert found == DumpConfig.from_flags(values)
+    assert (found.layers, found.dump_step.text, found.dump_path) == (["a/b", "c/d"], "3", "/a b/c")
+
+
+def test_in_a_flag_file_are_the_main_s_own_options_too_and_what_comes_later_wins(tmp_path):
+    file = tmp_path / "my.flags"
+    file.write_text("--epochs\n5\n--data_dump_step=3\n--data_dump_flag\n")
+    args = strict_parser().parse_args(
+        ["--data_dump_step=1", "--epochs=2", "data", "--flagfile", str(file), "--name=x",
+         "--epochs=7"])
+    assert (args.epochs, args.data_dump_step, args.data_dump_flag, args.name, args.data) == (
+        7, "3", True, "x", "data")
+    # What is required is so on the command line.
+    with pytest.raises(SystemExit):
+        strict_parser().parse_args(["data", "--flagfile", str(file)])
+
+
+@pytest.mark.parametrize("line, part", [
+    ("train.py", "'train.py'"), ("--epochs=x", "--epochs: invalid int value: 'x'"),
+    ("--no_such=1", "'--no_such=1'"), ("--flagfile=my.flags", "'--flagfile=my.flags'"),
+    ("--data_dump_flag=perhaps", "expected true or false"), ("--epochs", "--epochs"),
+    ("--data_dump_st=1", "'--data_dump_st=1'"), (None, "cannot read"), (b"\xff", "UTF-8"),
+    ("fifo", "a FIFO"),
+])
+def test_argparse_tells_what_is_wrong_in_a_flag_file(tmp_path, capsys, line, part):
+    file = tmp_path / "my.flags"
+    if line == "fifo":
+        os.mkfifo(str(file))
+    elif line is not None:
+        file.write_bytes(line if isinstance(line, bytes) else line.encode())
+    with pytest.raises(SystemExit) as ended:
+        strict_parser().parse_args(["data", "--name=x", "--flagfile=%s" % file])
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert ended.value.code == 2 and part in last
+    assert last.startswith("main.py: error: argument --flagfile: ")
+
+
+def test_a_main_that_has_a_flagfile_of_its_own_keeps_it():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--flagfile", type=int)
+    flags.add_arguments(parser)
+    assert parser.parse_args(["--flagfile=3"]).flagfile == 3
 
 
 @pytest.mark.parametrize("argument", ["--over_dump=/a/b", "--data_dump_mode=both"])

@@ -5,6 +5,7 @@ import pytest
 
 from keras_npu_dump import ranks
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS
+from keras_npu_dump.capture.request.command_line import note
 from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import (
     ATTACH,
@@ -25,9 +26,9 @@ RANK_1_OF_2 = {"RANK_SIZE": "2", "RANK_ID": "1", "CM_CHIEF_IP": "a", "CM_CHIEF_P
                "CM_CHIEF_DEVICE": "0"}
 
 
-def situation(opened=False, held=None, cwd="/cwd", environment=None, **options):
+def situation(opened=False, held=None, cwd="/cwd", environment=None, run=None, **options):
     return Situation(opened, dict(NPU_DEFAULTS, **options), ranks.read(environment or {}), cwd,
-                     held)
+                     held, run)
 
 
 def held(faces=(WHO,), opened_options=None, said_path="d", **options):
@@ -108,8 +109,18 @@ def test_what_is_dumped(asked, around, action, dumped):
     # An earlier request differs.
     ({"dump_step": 5}, {"held": held()}, ConfigError, ["one process has one dump", "dump_step"]),
     ({"dump_step": 5}, {"held": held(), "opened": True}, DeviceOpenedError, ["Swap the two lines"]),
-    ({"dump_step": 5}, {"held": held(faces=(RUN,)), "opened": True}, DeviceOpenedError,
-     ["one process has one dump", RUN]),
+    # Under `run` data dump against overflow detection, whoever asks first.
+    ({"enable_dump_debug": True}, {"held": held(faces=(RUN,)), "opened": True}, DeviceOpenedError,
+     ["one process has one dump", RUN, "enable_dump_debug"]),
+    ({"enable_dump_debug": True}, {"run": DumpConfig(dump_step=5)}, ConfigError,
+     ["one process has one dump", "enable_dump is '1' in " + RUN]),
+    ({"dump_step": 5}, {"run": DumpConfig(enable_dump_debug=True)}, ConfigError,
+     ["enable_dump_debug is '1' in " + RUN]),
+    # Under `run` the script contradicts itself.
+    ({"dump_step": 5}, {"run": DumpConfig(dump_data="stats"), "dump_step": "3"}, ConfigError,
+     ["dump_step", "'3'", "'5'"]),
+    ({"dump_step": 5}, {"run": DumpConfig(dump_path="d"), "held": held(faces=(RUN, WHO))},
+     ConfigError, ["dump_step is '0' in the script's " + WHO]),
     ({"dump_path": "d"}, {"held": held(said_path="/cwd/d"), "cwd": "/elsewhere"}, ConfigError,
      ["/elsewhere/d"]),
 ])
@@ -119,6 +130,78 @@ def test_what_is_refused(asked, around, error, words):
     assert type(raised.value) is error
     for word in words:
         assert word in str(raised.value)
+
+
+@pytest.mark.parametrize("run, asked, around, dumped, faces, told", [
+    # What the command line gives holds, the rest is the script's to say.
+    ({"dump_step": 3}, {"dump_path": "d", "dump_step": 5}, {}, {"dump_path": "/cwd/d",
+     "dump_step": "3"}, (RUN, WHO), {"dump_step": ("'5'", "'3'")}),
+    ({}, {"dump_path": "d", "dump_step": 5}, {}, {"dump_path": "/cwd/d", "dump_step": "5"},
+     (RUN, WHO), {}),
+    ({"dump_path": "/r"}, {"dump_path": "d"}, {}, {"dump_path": "/r"}, (RUN, WHO),
+     {"dump_path": ("'d'", "'/r'")}),
+    ({"dump_path": "/cwd/d", "dump_step": 5}, {"dump_path": "d", "dump_step": "5"}, {},
+     {"dump_path": "/cwd/d"}, (RUN, WHO), {}),
+    # All operators, all executions, all ranks can be said, too.
+    ({"dump_layer": "all", "dump_step": "all"}, {"dump_layer": ["a"], "dump_step": 2}, {},
+     {"dump_layer": "", "dump_step": "all"}, (RUN, WHO),
+     {"dump_step": ("'2'", "'all'"), "dump_layer": ("'a'", "'all'")}),
+    ({"ranks": 1}, {"ranks": "0,1"}, {"environment": RANK_1_OF_2}, {"enable_dump": True},
+     (RUN, WHO), {"ranks": ("'0,1'", "'1'")}),
+    # Without a choice on the command line the script may detect overflow.
+    ({"strict": True}, {"enable_dump_debug": True}, {},
+     {"enable_dump": False, "dump_path": "/cwd/output/overflow_dump"}, (RUN, WHO), {}),
+    ({"enable_dump_debug": True, "dump_path": "/r"}, {}, {}, {"enable_dump_debug": True},
+     (RUN, WHO), {}),
+    # The script's own settings.
+    ({"dump_step": 3}, {"dump_data": "stats"}, {"dump_step": "7", "dump_mode": "input"},
+     {"dump_step": "3", "dump_data": "stats", "dump_mode": "input"}, (RUN, WHO),
+     {"dump_step": ("'7'", "'3'")}),
+])
+def test_the_command_line_of_run_wins(run, asked, around, dumped, faces, told):
+    found = resolve(DumpConfig(**asked), WHO, situation(run=DumpConfig(**run), **around))
+    values = {name: getattr(found.config, name) for name in dumped}
+    values.update({name: str(values[name]) for name in values if name == "dump_step"})
+    assert (found.action, values, found.faces) == (CONFIGURE, dumped, faces)
+    assert {one.name: (one.asked, one.holds) for side in found.differing
+            for one in side.options} == told
+
+
+def test_the_launcher_wins_over_the_script_s_settings():
+    found = resolve(DumpConfig(dump_step=None, dump_data="stats"), RUN, situation(
+        dump_step="7", dump_path="theirs", enable_dump="1"))
+    # What is everything is no option of ours that is set, so it is taken back.
+    assert found.settings == {"dump_step": None} and "dump_step" not in found.config.npu_options
+    assert found.config.dump_path == "/cwd/theirs"
+    assert note(*found.differing[0]) == (
+        "The script's npu_device.global_options().dump_config asks for dump_step='7'."
+        " The command line of `keras-npu-dump run` holds: dump_step='all'.")
+
+
+def test_what_is_set_between_a_callback_and_open_is_set_back():
+    run = DumpConfig(dump_step=3)
+    around = {"held": held(faces=(RUN, WHO), dump_step=3), "enable_dump": "1", "dump_mode": "all",
+              "dump_path": "/cwd/d", "run": run}
+    assert resolve(run, RUN, situation(dump_step="3", **around)).settings == {}
+    assert resolve(run, RUN, situation(dump_step="4", **around)).settings == {"dump_step": "3"}
+
+
+def test_after_open_the_script_is_told_what_comes_too_late():
+    found = resolve(
+        DumpConfig(dump_step=5, dump_layer="x"), WHO,
+        situation(opened=True, held=held(faces=(RUN,)), run=DumpConfig(dump_step=0)))
+    assert found.action == JOIN
+    assert note(*found.differing[0]) == (
+        "The script's NpuDumpCallback asks for dump_step='5', dump_layer='x'. The command line of"
+        " `keras-npu-dump run` holds: dump_step='0'. npu_device.open() came first, with"
+        " dump_layer='all': make it before that, or give `run` --data_dump_layer.")
+
+
+def test_the_way_out_is_a_flag_of_the_dump_that_there_is():
+    overflow = {"enable_dump_debug": True, "dump_path": "/o"}
+    found = resolve(DumpConfig(**overflow), WHO, situation(
+        opened=True, held=held(faces=(RUN,), enable_dump_debug=True), run=DumpConfig()))
+    assert note(*found.differing[0]).endswith("or give `run` --over_dump_path.")
 
 
 def test_a_strict_request_that_names_no_option_still_wants_a_dump():

@@ -32,8 +32,10 @@ from keras_npu_dump.analysis.triage.rules import (
 from keras_npu_dump.analysis.triage.summary import checked
 from keras_npu_dump.analysis.views import Rank
 from keras_npu_dump.collector.graphs.roles import ROLES
+from keras_npu_dump.config.flag_origin import Origin
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.records.reading import record_fields
 from keras_npu_dump.sizes import plural
 
 SCHEMA = "keras_npu_dump.triage/1"
@@ -201,8 +203,11 @@ def _write_flags(run: Run, material: Material, planned: plan.NextDump,
     stated = flagfile.dump_path_of(record, run.dump_path)
     planned.text = flagfile.flagfile_text(
         planned, [flagfile.next_path(one) for one in dict.fromkeys([stated, run.dump_path])],
-        record is not None and bool(record.emulated),
+        None if record is None else Origin(os.path.abspath(run.dump_path), record.run_id),
         "keras-npu-dump triage: %s, %s" % (what, planned.why))
+    if record is not None:
+        planned.python = flagfile.python_text(
+            planned, record_fields(run.dump_path, record.run_id).get("asked_by") or ())
     if write and planned.text:
         flagfile.write_flagfile(planned, write if isinstance(write, str)
                                 else os.path.join(run.dump_path, flagfile.NAME))

@@ -7,7 +7,7 @@ it is found through `sys.modules` or import, and both keep the same names
 import contextlib
 import importlib
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from keras_npu_dump.errors import ConfigError, DeviceNotFoundError
 
@@ -109,7 +109,7 @@ def read_options(module: Any) -> Dict[str, Optional[str]]:
     return options
 
 
-def write_options(module: Any, options: Dict[str, Any]) -> None:
+def write_options(module: Any, options: Mapping[str, Any]) -> None:
     """Sets fields of `global_options().dump_config`.
 
     Args:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, Dict, List, MutableMapping, Optional, Tuple
+from typing import Any, Dict, List, MutableMapping, Optional, Set, Tuple
 
 from keras_npu_dump import messages, outages, ranks, sigterm
 from keras_npu_dump.capture.device import device_module, dump_blockers, environment, loop_size
@@ -44,6 +44,8 @@ class Capture:
 
     Attributes:
       faces: names of the classes that were made for it, such as NpuDumpCallback.
+      overruled: (name, value) of what the script has asked for and was told that it does not
+        hold.
       opened_options: the dump options at `npu_device.open()`; None before.
       ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
@@ -80,6 +82,7 @@ class Capture:
         self.strict = self.config.strict
         self.strict_told = False
         self.faces: List[str] = []
+        self.overruled: Set[Tuple[str, str]] = set()
         self.failure: Optional[DumpError] = None
         self._failure_raised = False
         self.opened_options: Optional[Dict[str, Optional[str]]] = None
@@ -110,6 +113,15 @@ class Capture:
         if by_run or (not self.kept_by_run and RECORDS.index(kept) > RECORDS.index(self.kept)):
             self.kept, self.kept_by_run = kept, by_run
             self.record.write(script=kept_arguments(sys.argv, kept))
+
+    def note_asked_by(self, face: str) -> None:
+        """Records who asks for this dump, once.
+
+        Args:
+          face: such as NpuDumpCallback.
+        """
+        if face not in self.record.fields["asked_by"]:
+            self.record.write(asked_by=self.record.fields["asked_by"] + [face])
 
     def before_open(self) -> None:
         """Makes again what a script has cleared meanwhile, and tells the user what will fail."""

@@ -17,7 +17,7 @@ RUN = "keras-npu-dump run"
 Options = Mapping[str, Optional[str]]
 
 # enable_dump and enable_dump_debug exclude each other: a choice of either is a choice of both.
-_SWITCHES = frozenset(("enable_dump", "enable_dump_debug"))
+SWITCHES = frozenset(("enable_dump", "enable_dump_debug"))
 # Options that say something of data dump alone: overflow detection knows neither steps nor
 # modes nor layers (ge, dump_properties.cc).
 _DATA_DUMP = frozenset(("dump_step", "dump_mode", "dump_data", "dump_layer"))
@@ -65,7 +65,7 @@ def refuse_second(explicit: FrozenSet[str], wanted: Options, held: Options, who:
         raise DeviceOpenedError(_swap_text(fields, wanted, held, who))
     # The launcher comes second where the script asks before it opens its device.
     sides: List[Tuple[str, Options]] = [
-        (_side((list(faces) or [who])[0]), held), (_side(who), wanted)]
+        (side_of((list(faces) or [who])[0]), held), (side_of(who), wanted)]
     if who == RUN:
         sides.reverse()
     raise (DeviceOpenedError if opened else ConfigError)(
@@ -99,8 +99,8 @@ def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: 
               if current[name] not in (NPU_DEFAULTS[name], None, "")}
     chosen = explicit
     # Of `run`, dump_path is --data_dump_path where --over_dump is not given.
-    if explicit & (_SWITCHES | _DATA_DUMP) or (who == RUN and "dump_path" in explicit):
-        chosen = explicit | _SWITCHES
+    if explicit & (SWITCHES | _DATA_DUMP) or (who == RUN and "dump_path" in explicit):
+        chosen = explicit | SWITCHES
     clashes = [name for name in theirs if name in chosen
                and not (name == "dump_path" and current_path == wanted["dump_path"])]
     if clashes:
@@ -119,7 +119,12 @@ def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: 
     return adopted
 
 
-def _side(who: str) -> str:
+def side_of(who: str) -> str:
+    """Who asks, in messages.
+
+    Args:
+      who: the caller's name.
+    """
     return who if who == RUN else "the script's %s" % who
 
 
@@ -131,7 +136,7 @@ def _contradicted(explicit: FrozenSet[str], wanted: Options, held: Options) -> L
     """The options in which an explicit request differs from what is there."""
     if not explicit:
         return []
-    return [name for name in _differing(wanted, held) if name in explicit | _SWITCHES]
+    return [name for name in _differing(wanted, held) if name in explicit | SWITCHES]
 
 
 def _swap_text(fields: List[str], wanted: Options, held: Options, who: str) -> str:

@@ -4,12 +4,14 @@ It reads nothing and changes nothing, so that every case can be tried with plain
 `attach.start` looks at the process first, and `set_up` applies the answer once.
 """
 import os
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
+from types import MappingProxyType
+from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump import ranks
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS, option_text
-from keras_npu_dump.capture.request import contradictions
-from keras_npu_dump.capture.request.contradictions import Options
+from keras_npu_dump.capture.request import command_line, contradictions
+from keras_npu_dump.capture.request.command_line import Overruled
+from keras_npu_dump.capture.request.contradictions import RUN, Options
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 
@@ -24,6 +26,8 @@ _OFF_TEXTS = {"enable_dump": "0", "enable_dump_debug": "0"}
 _OPENED_WITHOUT_DUMP = (
     "npu_device was opened without dump, so nothing will be dumped. Make %s before"
     " npu_device.open(), or run the script with `keras-npu-dump run`.")
+# Where a script sets options of the device itself.
+SETTINGS = "the script's npu_device.global_options().dump_config"
 _NOT_CHOSEN = "Rank %s is none of data_dump_ranks: it dumps nothing, its records go to %s"
 
 
@@ -53,6 +57,7 @@ class Situation(NamedTuple):
       cluster: which of several processes it is.
       cwd: the current directory; "" where it is gone.
       held: the dump that it has already, or None.
+      run: what the command line of `keras-npu-dump run` asks for, or None without it.
     """
 
     opened: bool
@@ -60,6 +65,29 @@ class Situation(NamedTuple):
     cluster: ranks.Cluster
     cwd: str
     held: Optional[Held]
+    run: Optional[DumpConfig] = None
+
+    def given(self, config: DumpConfig, who: str) -> FrozenSet[str]:
+        """The options that the command line of `run` gives, which hold.
+
+        Args:
+          config: a request. who: the caller's name.
+        """
+        if self.run is not None:
+            return self.run.explicit
+        return config.explicit if who == RUN else frozenset()
+
+
+class Differing(NamedTuple):
+    """What the script asks for and does not get, as the command line of `run` says otherwise.
+
+    Attributes:
+      side: who in the script has asked.
+      options: that differ.
+    """
+
+    side: str
+    options: Tuple[Overruled, ...]
 
 
 class ResolvedDump(NamedTuple):
@@ -72,6 +100,10 @@ class ResolvedDump(NamedTuple):
       said_path: the folder in the words of who asked.
       remarks: what the user must be told.
       notes: what is as it was asked for, and good to know.
+      faces: who has asked, the launcher first where its command line was taken along.
+      differing: what the script has asked for that does not hold.
+      settings: options of the device to set, beside those of `config`: what the script has
+        set there itself.
     """
 
     action: str
@@ -80,6 +112,9 @@ class ResolvedDump(NamedTuple):
     said_path: str
     remarks: Tuple[str, ...] = ()
     notes: Tuple[str, ...] = ()
+    faces: Tuple[str, ...] = ()
+    differing: Tuple[Differing, ...] = ()
+    settings: Mapping[str, Optional[str]] = MappingProxyType({})
 
 
 def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
@@ -100,20 +135,41 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
       DeviceOpenedError: the device was opened with other options, or, with `strict`,
         without dump.
     """
+    if situation.held is not None:
+        return _joined(config, who, situation, situation.held)
+    run = situation.run
+    if run is None or who == RUN or situation.opened:
+        return _resolve_first(config, who, situation)
+    # The script asks before it opens its device: the command line is applied with it.
+    path = command_line.absolute_or_not(config.dump_path, situation.cwd)
+    if command_line.is_other_dump(run, config) and command_line.is_other_dump(config, run):
+        contradictions.refuse_second(
+            config.explicit, _texts(dict(config.npu_options, dump_path=path), situation.cwd),
+            _texts(run.npu_options, situation.cwd), who, (RUN,), False)
+    found = command_line.overruled(config, run, config.explicit & run.explicit, run.explicit, path)
+    resolved = _resolve_first(command_line.over(run, config), who, situation)
+    return resolved._replace(
+        faces=(RUN, who), differing=_differing(contradictions.side_of(who), found)
+        + resolved.differing)
+
+
+def _differing(side: str, found: Tuple[Overruled, ...]) -> Tuple[Differing, ...]:
+    return (Differing(side, found),) if found else ()
+
+
+def _resolve_first(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
+    """The first request of this process."""
     said_path = _said_path(config, situation)
     wanted = _texts(dict(config.npu_options, dump_path=said_path), situation.cwd)
-    held, cluster = situation.held, situation.cluster
-    if held is None and not situation.opened:
+    cluster = situation.cluster
+    if not situation.opened:
         ranks.refuse_nonsense(cluster)
-    chosen, remarks = ranks.is_chosen(config.ranks if held is None else None, cluster)
-    if held is not None:
-        contradictions.refuse_second(config.explicit, wanted, _of_held(held, situation.cwd), who,
-                                     held.faces, situation.opened)
-        return ResolvedDump(JOIN, held.asked, held.asked, held.said_path)
+    chosen, remarks = ranks.is_chosen(config.ranks, cluster)
     action = ATTACH if situation.opened else CONFIGURE
     notes: Tuple[str, ...] = ()
     asked: Dict[str, Any] = {"dump_path": wanted["dump_path"]}
     device = _with_absolute_path(situation.options, situation.cwd)
+    differing: Tuple[Overruled, ...] = ()
     if action == ATTACH:
         contradictions.refuse_late(
             config.explicit, wanted if chosen else dict(wanted, **_OFF_TEXTS), device, who)
@@ -123,7 +179,10 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
             if config.strict:
                 raise DeviceOpenedError(remarks[-1])
     else:
-        adopted = contradictions.set_by_script(config.explicit, wanted, who, situation.options,
+        differing = command_line.overruled_settings(situation.given(config, who), wanted,
+                                                    situation.options, device)
+        current = dict(situation.options, **{one.name: NPU_DEFAULTS[one.name] for one in differing})
+        adopted = contradictions.set_by_script(config.explicit, wanted, who, current,
                                                device["dump_path"])
         asked.update(adopted)
         here = dict(asked)
@@ -132,7 +191,47 @@ def resolve(config: DumpConfig, who: str, situation: Situation) -> ResolvedDump:
             notes = (_NOT_CHOSEN % (cluster.rank, asked["dump_path"]),)
     explicit = config.explicit
     return ResolvedDump(action, config.replace(explicit=explicit, **here),
-                        config.replace(explicit=explicit, **asked), said_path, remarks, notes)
+                        config.replace(explicit=explicit, **asked), said_path, remarks, notes,
+                        (who,), _differing(SETTINGS, differing),
+                        {one.name: wanted[one.name] for one in differing})
+
+
+def _joined(config: DumpConfig, who: str, situation: Situation, held: Held) -> ResolvedDump:
+    """A further request in a process that has its dump already."""
+    said_path = _said_path(config, situation)
+    wanted = _texts(dict(config.npu_options, dump_path=said_path), situation.cwd)
+    joined = ResolvedDump(JOIN, held.asked, held.asked, held.said_path, faces=(who,))
+    given = situation.given(config, who)
+    explicit, faces = config.explicit, tuple(held.faces)
+    if RUN in held.faces and who == RUN:
+        return joined if situation.opened else _set_again(joined, situation, given)
+    if RUN in held.faces and not command_line.is_other_dump(config, held.asked):
+        # Nothing that comes after open() ends a script that trains under `run`.
+        names = explicit if situation.opened else explicit & given
+        found = command_line.overruled(config, held.asked, names, given, str(wanted["dump_path"]))
+        joined = joined._replace(differing=_differing(contradictions.side_of(who), found))
+        # What is left contradicts what the script itself has said before.
+        explicit = explicit - names
+        faces = tuple(one for one in faces if one != RUN) or faces
+    contradictions.refuse_second(explicit, wanted, _of_held(held, situation.cwd), who,
+                                 faces, situation.opened)
+    return joined
+
+
+def _set_again(joined: ResolvedDump, situation: Situation, given: FrozenSet[str]
+               ) -> ResolvedDump:
+    """The device is about to be opened: what the script has set since the first request."""
+    if not ranks.is_chosen(joined.asked.ranks, situation.cluster)[0]:
+        return joined
+    wanted = _texts(joined.asked.npu_options, situation.cwd)
+    device = _with_absolute_path(situation.options, situation.cwd)
+    found = command_line.overruled_settings(given, wanted, situation.options, device,
+                                            ours=True)
+    contradictions.set_by_script(
+        given, wanted, RUN, dict(wanted, enable_dump_debug=device["enable_dump_debug"]),
+        wanted["dump_path"])
+    return joined._replace(differing=_differing(SETTINGS, found),
+                           settings={one.name: wanted[one.name] for one in found})
 
 
 def absolute(path: str, cwd: str) -> str:

@@ -1,15 +1,18 @@
-"""The next dump as an absl flagfile, for `keras-npu-dump run --flagfile=next.flags`.
+"""The next dump as an absl flagfile, for `keras-npu-dump run --flagfile=next.flags` and for mains
+that have our flags: `python main.py --flagfile=next.flags`. And as a line of Python.
 
 What stands in it comes from records and graphs, and is obeyed: every line goes through
-`files.quoting`, and what that refuses is told in `NextDump.left_out`.
+`files.quoting`, and what that refuses is told in `NextDump.left_out`. Whether the run before was
+emulated is no flag, mains know none: `run` learns it from that run's record (`config.flag_origin`).
 """
 from __future__ import annotations
 
 import os
 import re
-from typing import Any, List, Optional
+from typing import Any, Collection, List, Optional
 
 from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
+from keras_npu_dump.config.flag_origin import Origin, origin_text
 from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.quoting import UnwritableError, flag_comment, flag_line
 
@@ -17,41 +20,69 @@ NAME = "next.flags"
 _STEPS = re.compile(r"[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*\Z")
 _RANKS = re.compile(r"[0-9]+(,[0-9]+)*\Z")
 _COUNTED = re.compile(r"_next(\d*)$")
+# Who asks in a script, as run.json has it; the first that did is shown.
+_FACES = ("NpuDumpCallback", "DumpSession", "keras_npu_dump.apply")
 
 
-def flagfile_text(planned: NextDump, dump_paths: List[str], emulated: bool, comment: str) -> str:
+def flagfile_text(planned: NextDump, dump_paths: List[str], origin: Optional[Origin],
+                  comment: str) -> str:
     """Flags, one a line, as absl reads them; lines with # are comments.
 
     Args:
-      planned: what to dump; its `left_out` gets what cannot be written.
-      dump_paths: where to; the first that can be written is taken.
-      emulated: the run before was on the emulator, and so is this one.
+      planned: what to dump; its `left_out` gets what cannot be written, and `dump_path` is set.
+      dump_paths: where to; the first that can be written is taken, in Python else the last.
+      origin: the run before; None where it has no record.
       comment: one line on why.
 
     Returns:
       "" where nothing can be written that would be the planned dump.
     """
-    lines = [flag_comment(comment)]
-    if emulated:
-        lines.append("--emulate")
-    path = next((line for line in (_tried(planned, "data_dump_path", one)
-                                   for one in dump_paths) if line), None)
+    lines = [flag_comment(comment) + (origin_text(origin) if origin else "")]
+    path_line = None
+    for path in dump_paths:
+        path_line, planned.dump_path = _tried(planned, "data_dump_path", path), path
+        if path_line is not None:
+            break
     # Of a manifest that others wrote, what should be a number may be anything.
     step = str(planned.dump_step)
     ranks = None if planned.ranks is None else ",".join(map(str, planned.ranks))
     for name, value, form in (("data_dump_step", step, _STEPS), ("data_dump_ranks", ranks, _RANKS)):
         if value is not None and not form.match(value):
             planned.leave_out(name, value, "expected numbers")
+            planned.dump_path = None
             return ""
-    if path is None:
+    if path_line is None:
         return ""
-    lines += [path, flag_line("data_dump_step", step), "--data_dump_mode=all",
-              flag_line("data_dump_data", planned.dump_data)]
-    if planned.dump_layer:
-        lines.append(flag_line("data_dump_layer", " ".join(planned.dump_layer)))
+    lines += ["--data_dump_flag=True", path_line, flag_line("data_dump_step", step),
+              "--data_dump_mode=all", flag_line("data_dump_data", planned.dump_data),
+              # All of them, also where the script asks for a few.
+              flag_line("data_dump_layer", " ".join(planned.dump_layer) or "all")]
     if ranks is not None:
         lines.append(flag_line("data_dump_ranks", ranks))
     return "\n".join(lines) + "\n"
+
+
+def python_text(planned: NextDump, asked_by: Collection[str]) -> str:
+    """The next dump as it is written where the script asks for its dump itself.
+
+    Args:
+      planned: with the `dump_path` that `flagfile_text` has chosen.
+      asked_by: who has asked for the dump before, as its record says.
+
+    Returns:
+      Such as "NpuDumpCallback(dump_path='d_next', dump_step='5', ...)", its values quoted by
+      Python's rules; "" where no callback, session or `apply` has asked, or there is no plan.
+    """
+    face = next((one for one in _FACES if one in asked_by), None)
+    if face is None or planned.dump_path is None:
+        return ""
+    arguments = ["dump_path=%r" % planned.dump_path, "dump_step=%r" % planned.dump_step,
+                 "dump_mode='all'", "dump_data=%r" % planned.dump_data]
+    if planned.dump_layer:
+        arguments.append("dump_layer=%r" % planned.dump_layer)
+    if planned.ranks is not None:
+        arguments.append("ranks=%r" % planned.ranks)
+    return "%s(%s)" % (face, ", ".join(arguments))
 
 
 def _tried(planned: NextDump, name: str, value: str) -> Optional[str]:

@@ -43,6 +43,8 @@ class NextDump:
       why: one sentence.
       flagfile: path of the written file, or None. text: what stands in it, "" where
         it cannot be written.
+      dump_path: where to; None where there is nothing to write.
+      python: the arguments of the script's callback, session or `apply`; "" where it has none.
       left_out: what was to be dumped, or to be said, and cannot be written into flags:
         {"flag", "value", "why"}.
     """
@@ -55,6 +57,8 @@ class NextDump:
     why: str = ""
     flagfile: Optional[str] = None
     text: str = ""
+    dump_path: Optional[str] = None
+    python: str = ""
     commands: List[str] = dataclasses.field(default_factory=list)
     left_out: List[Dict[str, str]] = dataclasses.field(default_factory=list)
 

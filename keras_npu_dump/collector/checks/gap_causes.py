@@ -93,7 +93,8 @@ def _without_step_id(gap: StepGap) -> Optional[Cause]:
     graph needs none.
     """
     bodies = gap.dump.training_bodies(gap.pair)
-    if gap.pair is None and not gap.dump.trained and bodies and not any(body.has_step or body.parts for body in bodies):
+    if gap.pair is None and not gap.dump.trained and bodies and not any(
+            body.has_step or body.parts for body in bodies):
         return Cause("the graph has no step id (no ge_global_step), and with dump_step set the "
                      "device then dumps nothing of it", "try once without dump_step")
     return None

@@ -1,6 +1,8 @@
 """Do copies of a callback or session take part in the dump of the process that they are in?"""
 import json
 
+import pytest
+
 from tests.conftest import run_python
 
 PRELUDE = """
@@ -90,6 +92,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_in_another_process_it_follows_that_process(tmp_path):
     (found, runs), stderr = answer(ELSEWHERE, tmp_path)
     # As docs/process.md: a spawned child has no run, a forked one that dumps has its own.
@@ -98,6 +101,7 @@ def test_in_another_process_it_follows_that_process(tmp_path):
     assert "Traceback" not in stderr
 
 
+@pytest.mark.usefixtures("no_tensorflow")
 def test_requests_are_copied_too(tmp_path):
     same, _ = answer("""
 config = DumpConfig(dump_path="d", dump_step="0|3-5", ranks=[0])

@@ -269,7 +269,8 @@ def tell_problems(emulated: bool) -> None:
         messages.info(
             "A rehearsal of %d ranks is as many processes with RANK_SIZE=%d, each with a RANK_ID of"
             " its own, the same as ASCEND_DEVICE_ID, and RANK_TABLE_FILE, which may be any file"
-            " here.", cluster.size, cluster.size)
+            " here%s.", cluster.size, cluster.size, "" if not any(
+                name.startswith("CM_") for name in os.environ) else ", without the CM_ variables")
 
 
 def is_chosen(chosen: Optional[AbstractSet[int]], cluster: Cluster) -> Tuple[bool, Tuple[str, ...]]:

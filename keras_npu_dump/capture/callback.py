@@ -148,8 +148,10 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
             self._now = now._replace(mute=True)
             capture.note_eager()
             messages.warning(
-                "run_eagerly=True: no training graph is executed on the device, so there is"
-                " nothing to dump and nothing to count for %s.", self.model.name)
+                "%s: no training graph is executed on the device, so there is nothing to dump and"
+                " nothing to count for %s.", "tf.config.run_functions_eagerly(True) is as"
+                " run_eagerly=True" if train_function.functions_run_eagerly() else
+                "run_eagerly=True", self.model.name)
         else:
             fit = begin_fit(capture, self, self.model, now.params, caller)
             self._now = now._replace(fit=fit, mute=fit is None)
@@ -250,6 +252,24 @@ class NpuDumpCallback(tf.keras.callbacks.Callback):
         counted = ended.fit is not None or ended.loop is not None
         if counted and self._capture is not None and self._capture.active_fit is None:
             check_training(self._capture)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """An evaluation begins, or the validation of a fit: nothing of it is counted.
+
+        Args:
+          logs: not used.
+        """
+        if self._capture is not None:
+            of_this_process(self._capture).note_given_to("evaluate()")
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """A prediction begins: nothing of it is counted.
+
+        Args:
+          logs: not used.
+        """
+        if self._capture is not None:
+            of_this_process(self._capture).note_given_to("predict()")
 
     def _join_run(self) -> None:
         """Off, and the hooks are called by hand: nobody else counts them for `run`."""

@@ -184,8 +184,8 @@ def _tell_end(config: "DumpConfig", outcome: "Outcome", values: absl_flags.FlagV
                              ", it is in %s" % final.path, error)
     asked = config.strict or (outcome.capture is not None and outcome.capture.strict)
     if not outcome.status and asked and _is_missing(config, outcome):
-        messages.error("data_dump_strict: what was asked for was not dumped, so the exit status is"
-                       " 1; the script's own is 0.")
+        messages.error("data_dump_strict: not all that was asked for was dumped, so the exit status"
+                       " is 1; the script's own is 0.")
         return 1
     return outcome.status
 

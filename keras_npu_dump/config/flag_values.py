@@ -58,8 +58,8 @@ def read_flags(flags: Any) -> ReadFlags:
                        " it then takes 0|5 and 3-10 as well.")
     if fields.get("dump_path") == _OLD_DEFAULT and (overflow or fields["enable_dump"]):
         remarks.append("The dump goes to %s, an old default of training mains that hardly any"
-                       " machine has. Give a folder, or an empty path for output/data_dump."
-                       % _OLD_DEFAULT)
+                       " machine has. Give a folder, or an empty path for output/%s."
+                       % (_OLD_DEFAULT, "overflow_dump" if overflow else "data_dump"))
     return ReadFlags(fields, _explicit_fields(flags), tuple(remarks))
 
 

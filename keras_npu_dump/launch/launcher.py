@@ -14,7 +14,7 @@ from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach
 from keras_npu_dump.capture.device import device_module, guards
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
-from keras_npu_dump.capture.model import function_calls
+from keras_npu_dump.capture.model import function_calls, tensorflow_1
 from keras_npu_dump.capture.process import ending
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.contradictions import RUN
@@ -100,6 +100,7 @@ def _run(setup: "_Setup", script: str,
          arguments: List[str]) -> Tuple[int, Optional[Capture]]:
     """Runs the script, and notes how it ended: its status, and what was dumped."""
     end = script_run.run_as_main(script, arguments, setup.is_told)
+    setup.cause = end.cause
     capture = attach.current_here()
     if capture is not None:
         ending.note(capture, "failed" if end.status else "ended", end.cause, end.error)
@@ -130,14 +131,14 @@ def _outcome(setup: "_Setup", status: int, capture: Optional[Capture]) -> Outcom
     if setup.error is not None:
         return Outcome(2, None, setup.error)
     if not setup.config.is_off and capture is None:
-        messages.warning("The script ended without opening a device: nothing was dumped.%s",
-                         setup.why_expected())
+        messages.warning("%s", setup.why_not_opened())
     return Outcome(status, capture, None)
 
 
 def _terminated(setup: "_Setup") -> Outcome:
     """SIGTERM has come: what the end of the script does, without the script's part in it."""
     capture = attach.current_here()
+    setup.cause = ending.SIGTERM
     if capture is not None and not capture.closed:
         ending.note(capture, "failed", ending.SIGTERM)
         device_module.close(capture.module)
@@ -153,6 +154,7 @@ class _Setup:
         self.config = config
         self.error: Optional[DumpError] = None
         self._refusal: Optional[DumpError] = None
+        self.cause: Optional[str] = None  # of an end before its time
         # Said from where `run` was started; the script may go elsewhere.
         self._expected = expected and expected._replace(path=os.path.relpath(expected.path))
         self._open_device = open_device
@@ -246,12 +248,26 @@ class _Setup:
             " begin before that.")
         raise self.error
 
+    def why_not_opened(self) -> str:
+        """Why a script that has ended has dumped nothing, and what to do about it."""
+        if self.cause is not None:
+            # What it would have done is not known.
+            return "The script %s%s before it opened a device: nothing was dumped." % (
+                "" if self.cause.startswith("ended") else "was ", self.cause)
+        text = "The script ended without opening a device: nothing was dumped."
+        older = tensorflow_1.hint()
+        if older is not None:
+            return "%s %s" % (text, older)
+        if "tensorflow" not in sys.modules:
+            return text + " It has not imported TensorFlow."
+        return text + self.why_expected()
+
     def why_expected(self) -> str:
         """Why the device was not opened for the script, and how it will be."""
         if self._expected is None:
             return ""
         return (" The script is expected to open it, as npu_device is imported in %s, line %d;"
-                " `keras-npu-dump run --open_device` opens it for the script."
+                " --open_device, before the script, has `run` open it."
                 % self._expected)
 
     def is_told(self, error: BaseException) -> bool:

@@ -31,7 +31,7 @@ from keras_npu_dump.records.journal_lines import (
 )
 from keras_npu_dump.records.layout import JOURNAL_FILE, RUN_FILE, RUNS, root_of, run_folder
 from keras_npu_dump.records.problems import Problems
-from keras_npu_dump.records.run_record import check_run
+from keras_npu_dump.records.run_record import LAUNCHER, check_run
 
 _MANY = 10000  # executions that are believed without a line of the journal
 
@@ -104,6 +104,11 @@ class RecordedRun:
     def cause(self) -> Optional[str]:
         """Why a failed run ended, such as "interrupted by SIGINT"; None where nobody knows."""
         return self._text("cause") or None
+
+    @property
+    def by_launcher(self) -> bool:
+        """Whether `keras-npu-dump run` has started the script."""
+        return LAUNCHER in (self.document.get("asked_by") or ())
 
     @property
     def failure(self) -> Optional[Failure]:

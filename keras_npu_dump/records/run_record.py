@@ -24,6 +24,8 @@ from keras_npu_dump.records import field_kinds as checked
 from keras_npu_dump.records.layout import RUN_FILE
 
 SCHEMA = "keras_npu_dump.run/1"
+# Who asks for a dump of a script that need not know of it; in `asked_by`.
+LAUNCHER = "keras-npu-dump run"
 
 # The dump options of a run; those of a later version may be there, too.
 _OPTIONS: Dict[str, checked.Kind] = {

@@ -79,7 +79,7 @@ def test_a_dump_changes_neither_the_end_of_a_script_nor_its_files(tmp_path, end,
     assert found[0] == status
     if end == "leads them away":
         # Where a script leads its stderr, our words go.
-        assert "\nx\n" in found[3]["kept"] and "tied to no batch" in found[3]["kept"]
+        assert "\nx\n" in found[3]["kept"] and "nothing was dumped" in found[3]["kept"]
     else:
         assert found[3] == kept
     # The table comes where stdout was, whatever the script has made of its own.

@@ -153,6 +153,7 @@ def test_run_eagerly_is_told_and_counts_nothing(train):
     journal, folders, stderr, _ = train("run_eagerly")
     assert folders == [] and not journal["execution"]
     assert stderr.count("run_eagerly=True: ") == 2  # of the model, and of all functions
+    assert stderr.count("tf.config.run_functions_eagerly(True) is as run_eagerly=True: ") == 1
 
 
 def test_a_fit_that_ends_before_the_wanted_iteration_is_told_when_it_begins(train):

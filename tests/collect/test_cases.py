@@ -165,6 +165,7 @@ def test_case_26_files_of_other_stages_have_the_same_graph(tmp_path):
     ("NPU_COLLECT_PATH", "somewhere/extra-info/graph/7_0"),
     ("DUMP_GRAPH_PATH", "somewhere/pid_7_deviceid_0"),
     ("ASCEND_WORK_PATH", "somewhere"),
+    ("ASCEND_DUMP_PATH", "somewhere/pid_7_deviceid_0"),  # by the documentation alone
     (None, "cwd"),
 ])
 def test_case_27_graphs_lie_where_a_variable_of_the_training_said(tmp_path, variable, folder):
@@ -182,6 +183,7 @@ def test_case_27_graphs_lie_where_a_variable_of_the_training_said(tmp_path, vari
     ("NPU_COLLECT_PATH", "somewhere/extra-info/graph/7_0"),
     ("DUMP_GRAPH_PATH", "somewhere/pid_7_deviceid_0"),
     ("ASCEND_WORK_PATH", "somewhere"),
+    ("ASCEND_DUMP_PATH", "somewhere/pid_7_deviceid_0"),  # by the documentation alone
     (None, "cwd"), (None, "cwd/pid_7_deviceid_0"),
 ])
 def test_case_27_by_hand_in_the_shell_that_trained(tmp_path, variable, folder, monkeypatch):

@@ -133,3 +133,57 @@ def test_a_training_graph_that_another_device_has_dumped_is_not_missed(tmp_path)
     making.steps(tmp_path, making.train_ops(), (0,))
     making.steps(tmp_path, making.eval_ops(), (0,), making.EVAL, 6, device=1)
     assert "not-dumped" not in making.codes(collect(str(tmp_path)))
+
+
+# --- runs whose executions nobody has counted
+
+def uncounted(dump, train=True, evaluated=(), asked="0|5", **changes):
+    folder = dump / "graphs/pid_7_deviceid_0"
+    if train:
+        making.graph(folder, TRAIN, making.train_ops(), 3)
+    if evaluated:
+        making.graph(folder, making.EVAL, making.eval_ops(), 4)
+        making.steps(dump, making.eval_ops(), evaluated, making.EVAL, 6)
+    options = dict({"dump_step": asked}, **changes.pop("options", {}))
+    making.record(dump, sections=[], options=options, **changes)
+    return [one for one in collect(str(dump)).problems if one.code in (
+        "not-dumped", "step-not-reached")]
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({}, "no folder of any graph is there"),
+    ({"options": {"dump_layer": "nothing"}}, "no operator has a name of dump_layer"),
+    ({"asked": ""}, "no folder of any graph is there")])
+def test_a_graph_that_was_built_and_left_nothing_has_run_once(tmp_path, changes, words):
+    [problem] = uncounted(tmp_path, **changes)
+    assert (problem.code, problem.severity) == ("not-dumped", "error")
+    assert TRAIN + " was built: " + words in problem.message
+
+
+def test_how_often_a_graph_ran_that_nobody_counted_is_not_known(tmp_path):
+    [problem] = uncounted(tmp_path, asked="7-9")
+    assert problem.message.startswith("steps 7-9: no folder; %s was built, and nobody" % TRAIN)
+    assert "with dump.step()" in problem.hint and "nothing was trained" not in problem.hint
+
+
+@pytest.mark.parametrize("changes", [{"opened": False}, {"status": "failed", "cause": "it failed"}])
+def test_what_the_process_knows_itself_comes_first(tmp_path, changes):
+    problems = uncounted(tmp_path, **changes)
+    assert [one.code for one in problems] == ["step-not-reached"] * 2
+    assert all("was built" not in one.message for one in problems)
+
+
+def test_a_script_that_only_evaluates_has_missed_nothing(tmp_path):
+    problems = uncounted(tmp_path, train=False, evaluated=(0, 1))
+    assert {one.severity for one in problems} == {"info"}
+    assert [one.message.split(":")[0] for one in problems] == [
+        "no training graph ran", "step 5 has no folder, and no journal tells how many executions"
+        " ran"]
+
+
+@pytest.mark.parametrize("asked_by, told", [
+    (["DumpSession"], "use keras-npu-dump run"), (None, "use keras-npu-dump run"),
+    (["keras-npu-dump run", "NpuDumpCallback"], "in another way")])
+def test_who_uses_run_is_not_told_to(tmp_path, asked_by, told):
+    [problem] = uncounted(tmp_path, asked_by=asked_by)
+    assert told in problem.hint

@@ -88,6 +88,9 @@ def test_the_first_variable_that_is_set_says_where_graphs_go():
     assert [tuple(one) for one in graph_places(everything)] == [
         (os.path.join("c", "extra-info", "graph"), "NPU_COLLECT_PATH", True),
         ("", "DUMP_GRAPH_PATH", True), ("w", "ASCEND_WORK_PATH", False), ("", None, False)]
+    # What GE's documentation puts first, and its source does not read, is looked at last.
+    assert [one.variable for one in graph_places({"ASCEND_DUMP_PATH": "a"})] == [
+        None, "ASCEND_DUMP_PATH"]
     assert [tuple(one) for one in graph_places({})] == [("", None, False)]
 
 

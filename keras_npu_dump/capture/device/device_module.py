@@ -9,6 +9,7 @@ import importlib
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
+from keras_npu_dump import ways_out
 from keras_npu_dump.errors import ConfigError, DeviceNotFoundError
 
 # npu_device's own defaults (configs/dump_config.py of the adapter), as its options
@@ -41,8 +42,8 @@ def find_device() -> Any:
             raise  # it is there, and something that it needs is not
         raise DeviceNotFoundError(
             "npu_device is not installed here. On an Ascend host install the one that belongs to"
-            " its CANN; elsewhere rehearse on the CPU with `keras-npu-dump run --emulate train.py`,"
-            " or call keras_npu_dump.emulator.install() before `import npu_device`.") from error
+            " its CANN; elsewhere rehearse on the CPU: call keras_npu_dump.emulator.install()"
+            " before `import npu_device`%s." % ways_out.or_run("--emulate ")) from error
 
 
 def is_emulated(module: Any) -> bool:

@@ -44,8 +44,9 @@ def check_free_space(path: str, min_free_gb: float) -> None:
     free = free_bytes(path)
     if free is not None and free < min_free_gb * GB:
         raise ConfigError(
-            "%s: expected at least %g GB of free space (data_dump_min_free_gb). Received: %.1f GB."
-            " Free some, choose another data_dump_path, or lower the limit."
+            "%s: expected at least %g GB of free space (data_dump_min_free_gb, in Python"
+            " min_free_gb). Received: %.1f GB."
+            " Free some, choose another data_dump_path (dump_path), or lower the limit."
             % (existing_part(path), min_free_gb, free / GB))
 
 

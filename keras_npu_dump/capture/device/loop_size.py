@@ -125,5 +125,6 @@ def check_steps_per_execution(inner: int, size: LoopSize) -> None:
     if inner > 1 and size.value != inner:
         messages.warning(
             "steps_per_execution=%d takes %d batches per execution, but the device is fed"
-            " NPU_LOOP_SIZE=%d of them: call npu_device.set_npu_loop_size(%d) before fit().",
-            inner, inner, size.value, inner)
+            " NPU_LOOP_SIZE=%d of them: call npu_device.set_npu_loop_size(%d) before fit(), or set"
+            " NPU_LOOP_SIZE=%d before the process starts.",
+            inner, inner, size.value, inner, inner)

@@ -38,9 +38,14 @@ def is_graph(function: Any) -> bool:
 
 def runs_eagerly(function: Any) -> bool:
     """Whether a tf.function is run operator by operator: then no graph is executed."""
+    return not is_graph(function) or functions_run_eagerly()
+
+
+def functions_run_eagerly() -> bool:
+    """Whether `tf.config.run_functions_eagerly(True)` was called; Keras 2 follows it, too."""
     config: Any = getattr(sys.modules.get("tensorflow"), "config", None)
     try:
-        return not is_graph(function) or bool(config.functions_run_eagerly())
+        return bool(config.functions_run_eagerly())
     except AttributeError:
         return False
 

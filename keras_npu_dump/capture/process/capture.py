@@ -46,6 +46,7 @@ class Capture:
       faces: names of the classes that were made for it, such as NpuDumpCallback.
       overruled: (name, value) of what the script has asked for and was told that it does not
         hold.
+      given_to: what callbacks were given to that is no training: predict(), evaluate().
       opened_options: the dump options at `npu_device.open()`; None before.
       ending: status and cause of the end, where a launcher knows them.
       failure: what stops training at the next batch; None while all is well.
@@ -83,6 +84,8 @@ class Capture:
         self.strict_told = False
         self.faces: List[str] = []
         self.overruled: Set[Tuple[str, str]] = set()
+        self.given_to: List[str] = []
+        self._late_told = False
         self.failure: Optional[DumpError] = None
         self._failure_raised = False
         self.opened_options: Optional[Dict[str, Optional[str]]] = None
@@ -221,9 +224,24 @@ class Capture:
     def _look_at_script(self) -> None:
         self.lookout.look()
         self.look_at_device()
-        if not self.journal.fits and self.opened_options is not None:
+        self.tell_late_options()
+
+    def tell_late_options(self) -> None:
+        """Names options that the script has set after `npu_device.open()`, at the first fit or
+        loop, or at the end where nobody has counted one."""
+        if not self._late_told and self.opened_options is not None:
+            self._late_told = True
             end_messages.tell_late_options(
-                self.opened_options, device_module.read_options(self.module))
+                self.opened_options, device_module.read_options(self.module), self.is_of_run)
+
+    def note_given_to(self, what: str) -> None:
+        """A callback was given to something that is no training.
+
+        Args:
+          what: such as "predict()".
+        """
+        if what not in self.given_to:
+            self.given_to.append(what)
 
     def updates_of(self, model: Any) -> Updates:
         """What the model's optimizer had counted at the end of its last fit."""

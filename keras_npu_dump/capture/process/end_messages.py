@@ -1,8 +1,12 @@
 """What is told once of a whole run: options that came too late, iterations that never came."""
+import glob
+import os
+import time
 from typing import TYPE_CHECKING, Dict, List, Optional
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, ways_out
 from keras_npu_dump.capture.device import device_module
+from keras_npu_dump.capture.model import tensorflow_1
 from keras_npu_dump.files.quoting import shell_word
 from keras_npu_dump.records.journal_lines import CALL
 
@@ -13,20 +17,25 @@ if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
     from keras_npu_dump.records.manifest import Manifest
 
+_EARLIER = 2.0  # seconds by which clocks may differ
 
-def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
+
+def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]],
+                      by_run: bool) -> None:
     """Names dump options that the script has set after the device had read them.
 
     Args:
       opened: the options at `npu_device.open()`, as text by name.
-      now: the options at the begin of the first fit.
+      now: the options at the begin of the first fit, or at the end.
+      by_run: whether `keras-npu-dump run` has started the script.
     """
     late = [name for name in opened if opened[name] != now[name]]
     if late:
         messages.warning(
-            "npu_device.open() came first and has read its options: %s no effect. Set them before"
-            " open(), or as options of `keras-npu-dump run`.",
-            "; ".join("%s = %r has" % (name, now[name]) for name in late))
+            "npu_device.open() came first and has read its options: %s. %s%s.",
+            "; ".join("%s = %r has no effect" % (name, now[name]) for name in late),
+            ways_out.in_time("set them before open()"),
+            ", or as options of `run`, before the script" if by_run else ways_out.or_run())
 
 
 def of_the_end(capture: "Capture") -> List[str]:
@@ -42,18 +51,26 @@ def of_the_end(capture: "Capture") -> List[str]:
 
 def _not_asked(capture: "Capture") -> List[str]:
     failed = capture.ending is not None and capture.ending[1] is not None
+    older = [] if failed else [text for text in [tensorflow_1.hint()] if text is not None]
     if capture.opened_options is None:
         return ["npu_device%s: nothing was dumped."
-                % (" was never opened" if failed else ".open() was never called")]
+                % (" was never opened" if failed else ".open() was never called")] + older
     if not capture.journal.sections:
         if capture.record.fields["eager"]:
-            return ["Every fit() ran with run_eagerly=True, which executes no training graph on the"
-                    " device: nothing was dumped of it. Leave it out to dump."]
-        return [_nobody_counted(capture.faces)] if not failed else [] if capture.is_of_run else [
+            return ["Every fit() ran with run_eagerly=True or under"
+                    " tf.config.run_functions_eagerly(True), which executes no training graph on"
+                    " the device: nothing was dumped of it. Leave it out to dump."]
+        if not failed:
+            return older or [_nobody_counted(capture)]
+        return [] if capture.is_of_run else [
             "No training function was executed, so nothing of it was dumped: %s." % _how(capture)]
     if all(one.model == "loop" and not one.index for one in capture.journal.sections):
-        return ["`with dump:` was entered, and `with dump.step():` never: what was dumped is tied"
-                " to no batch. It goes around each call of the training function."]
+        if "DumpSession" in capture.faces:
+            return ["`with dump:` was entered, and `with dump.step():` never: what was dumped is"
+                    " tied to no batch. It goes around each call of the training function."]
+        return ["Hooks of NpuDumpCallback were called by hand, and those of batches never: what was"
+                " dumped is tied to no batch. on_train_batch_begin(batch) and"
+                " on_train_batch_end(batch) go around each call of the training function."]
     return _own_loops(capture) + unreached(capture)
 
 
@@ -72,6 +89,8 @@ def _own_loops(capture: "Capture") -> List[str]:
         why = _NO_HOOK
     elif "DumpSession" in capture.faces:
         why = "DumpSession was made, but never entered"
+    elif capture.is_of_run:
+        why = "No fit() was called"
     else:
         why = "No fit() with an NpuDumpCallback and no DumpSession was seen"
     return [why + ": what was dumped is tied to the executions of each training function, and"
@@ -80,16 +99,60 @@ def _own_loops(capture: "Capture") -> List[str]:
             " batches."]
 
 
-def _nobody_counted(faces: List[str]) -> str:
+_AROUND = "`with dump:` goes around the loop and `with dump.step():` around each call."
+
+
+def _nobody_counted(capture: "Capture") -> str:
+    faces = capture.faces
+    dumped = _has_dumped(capture)
+    then = ("what was dumped is tied to no batch." if dumped else
+            "nothing was dumped, and how many executions ran is not known.")
+    ties = ("`with %sDumpSession() as dump:` around the loop and `with dump.step():` around each"
+            " call %s%s.")
+    verb = "tie them" if dumped else "count them"
+    if capture.given_to:
+        # Of what they run no batch is counted: data_index says it.
+        return ("NpuDumpCallback was given to %s, and to no fit(): it counts batches of trainings,"
+                " and %s%s" % (" and ".join(capture.given_to), then, "" if not dumped else
+                               " data_index counts the executions of each graph from 0."))
     if "NpuDumpCallback" in faces:
-        return (_NO_HOOK + ". What was dumped is tied to no batch. `with DumpSession() as dump:`"
-                " around the loop and `with dump.step():` around each call need no callbacks.")
+        return "%s; %s %s" % (_NO_HOOK, then, ties % ("", verb, " without callbacks"))
     if "DumpSession" in faces:
-        return ("DumpSession was made, but never entered: what was dumped is tied to no batch."
-                " `with dump:` goes around the loop and `with dump.step():` around each call.")
-    return ("No fit() with an NpuDumpCallback and no DumpSession was seen: what was dumped is tied"
-            " to no batch. `with DumpSession() as dump:` around the loop and `with dump.step():`"
-            " around each call tie them.")
+        return "DumpSession was made, but never entered: %s %s" % (then, _AROUND)
+    if capture.is_of_run and _has_only_used(capture):
+        return ("No fit() was called, and what was dumped is of evaluation or prediction: its"
+                " data_index counts the executions of each graph from 0.")
+    if capture.is_of_run:
+        return "No fit() was called, and no step of a loop was counted: %s %s" % (
+            then, ties % ("keras_npu_dump.", verb, ", in the script"))
+    return ("No fit() with an NpuDumpCallback and no DumpSession was seen: %s %s" % (
+        then, ties % ("", verb, "")))
+
+
+def _has_dumped(capture: "Capture") -> bool:
+    """Whether the device has made a folder of dump data since this process began."""
+    return bool(_time_folders(capture))
+
+
+def _time_folders(capture: "Capture") -> List[str]:
+    oldest = time.strftime("%Y%m%d%H%M%S", time.localtime(capture.since - _EARLIER))
+    try:
+        names = os.listdir(capture.dump_path)
+    except OSError:
+        return []
+    return [os.path.join(capture.dump_path, name) for name in names
+            if len(name) == len(oldest) and name.isdigit() and name >= oldest]
+
+
+def _has_only_used(capture: "Capture") -> bool:
+    """Whether all functions that were dumped are those of Keras's evaluate() and predict()."""
+    functions = {
+        os.path.basename(path) for folder in _time_folders(capture)
+        for between in ((), ("[0-9]*",))  # two time folders on the newest chips
+        for path in glob.glob(os.path.join(glob.escape(folder), *between, "*", "__inference_*"))}
+    return bool(functions) and all(
+        name.startswith(("__inference_test_function", "__inference_predict_function"))
+        for name in functions)
 
 
 def nothing_dumped(capture: "Capture", manifest: "Manifest") -> List[str]:

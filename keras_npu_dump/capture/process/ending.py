@@ -91,6 +91,7 @@ def close(capture: "Capture") -> None:
         capture.died))
     if capture.config.is_off:
         return
+    _try(capture.tell_late_options)
     _try(lambda: _keep_fusion_result(capture))
     lost = outages.summary()
     for line in ([] if lost is None else [lost]) + end_messages.of_the_end(capture):

@@ -3,16 +3,14 @@
 Options are compared as npu_device holds them: text by name, None where nothing is set. Folders
 are absolute by then.
 """
-import os
-import sys
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
+from keras_npu_dump import ways_out
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
-from keras_npu_dump.files.quoting import shell_word
+from keras_npu_dump.records.run_record import LAUNCHER
 
-# Who asks for a dump of a script that need not know of it.
-RUN = "keras-npu-dump run"
+RUN = LAUNCHER
 
 Options = Mapping[str, Optional[str]]
 
@@ -142,11 +140,15 @@ def _contradicted(explicit: FrozenSet[str], wanted: Options, held: Options) -> L
 def _swap_text(fields: List[str], wanted: Options, held: Options, who: str) -> str:
     line = "%s(...)" % who if who.endswith("apply") else "dump = %s(...)" % (
         who if who.isidentifier() else "NpuDumpCallback")
-    return (
-        "npu_device.open() came first and has read its options: %s. Swap the two lines:\n"
+    again, command = ways_out.starting_again(), ways_out.run_command()
+    text = (
+        "npu_device.open() came first and has read its options: %s. %s:\n"
         "    %s\n"
-        "    npu_device.open().as_default()\n"
-        "or leave the script as it is and start it with `keras-npu-dump run %s`."
+        "    npu_device.open().as_default()"
         % ("; ".join("%s is %r, %r was asked for" % (name, held[name], wanted[name])
                      for name in fields),
-           line, shell_word(os.path.basename(sys.argv[0]) or "train.py")))
+           "Swap the two lines" if again is None else
+           "It is not opened twice in a process: %s and run first" % again, line))
+    if command is not None:
+        text += "\nor leave the script as it is and start it with `%s`." % command
+    return text

@@ -7,7 +7,7 @@ import os
 from types import MappingProxyType
 from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from keras_npu_dump import ranks
+from keras_npu_dump import ranks, ways_out
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS, option_text
 from keras_npu_dump.capture.request import command_line, contradictions
 from keras_npu_dump.capture.request.command_line import Overruled
@@ -23,9 +23,6 @@ NOTHING = "nothing"  # it was opened without dump
 
 # A rank that is not chosen asks for this.
 _OFF_TEXTS = {"enable_dump": "0", "enable_dump_debug": "0"}
-_OPENED_WITHOUT_DUMP = (
-    "npu_device was opened without dump, so nothing will be dumped. Make %s before"
-    " npu_device.open(), or run the script with `keras-npu-dump run`.")
 # Where a script sets options of the device itself.
 SETTINGS = "the script's npu_device.global_options().dump_config"
 _NOT_CHOSEN = "Rank %s is none of data_dump_ranks: it dumps nothing, its records go to %s"
@@ -175,7 +172,7 @@ def _resolve_first(config: DumpConfig, who: str, situation: Situation) -> Resolv
             config.explicit, wanted if chosen else dict(wanted, **_OFF_TEXTS), device, who)
         here = dict(asked, **_fields_of(device))
         if chosen and not here["enable_dump"] and not here["enable_dump_debug"]:
-            action, remarks = NOTHING, (*remarks, _OPENED_WITHOUT_DUMP % who)
+            action, remarks = NOTHING, (*remarks, _opened_without_dump(who))
             if config.strict:
                 raise DeviceOpenedError(remarks[-1])
     else:
@@ -249,6 +246,11 @@ def absolute(path: str, cwd: str) -> str:
         raise ConfigError("dump_path: expected an absolute path, as the working directory was"
                           " deleted. Received: %r." % (path,))
     return os.path.normpath(os.path.join(cwd, path))
+
+
+def _opened_without_dump(who: str) -> str:
+    return "npu_device was opened without dump, so nothing will be dumped. %s%s." % (
+        ways_out.in_time("make %s before npu_device.open()" % who), ways_out.or_run())
 
 
 def _said_path(config: DumpConfig, situation: Situation) -> str:

@@ -58,7 +58,7 @@ def check_files(sessions: Sequence[Session], budget: Optional[int], problems: Pr
             progress("headers", opened, -(-total // step))
     if step > 1:
         problems.add("sampled", "of %d files %d were opened, every %d. of each folder" % (
-            total, opened, step), hint="--verify opens all of them")
+            total, opened, step), hint="`keras-npu-dump collect --verify` opens all of them")
     bare = missing_files.without_files(sessions)
     _tell_faults(faults, problems, sleep, bool(bare))
     missing_files.tell_without(bare, problems)

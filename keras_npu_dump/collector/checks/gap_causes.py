@@ -12,6 +12,8 @@ from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.records.reading import RecordedRun
 
 _BEFORE_OPEN = "apply the settings before npu_device.open(), or use keras-npu-dump run"
+_NOT_BY_OPEN = ("keras-npu-dump run applies the settings when npu_device.open() is called: was the "
+                "device opened in another way, or before the script began?")
 
 
 @dataclasses.dataclass
@@ -42,6 +44,11 @@ class RunDump:
             return [pair.graph.body]
         return [graph.body for graph in self.graphs
                 if graph.role == "train" and graph.body is not None]
+
+
+def _before_open(run: RecordedRun) -> str:
+    """What helps against settings that came too late; who uses `run` already is not told to."""
+    return _NOT_BY_OPEN if run.by_launcher else _BEFORE_OPEN
 
 
 class Cause(NamedTuple):
@@ -82,7 +89,7 @@ def _opened_without_dump(gap: StepGap) -> Optional[Cause]:
     for body in gap.dump.training_bodies(gap.pair):
         if body.options.get("ge.exec.enableDump") == "0":
             return Cause("the device was opened without dump (the graph's options say enableDump "
-                         "0): settings came after npu_device.open()", _BEFORE_OPEN)
+                         "0): settings came after npu_device.open()", _before_open(gap.dump.run))
     return None
 
 
@@ -132,7 +139,7 @@ def _never_opened(gap: StepGap) -> Optional[Cause]:
     """The record notes whether capture saw the device opened."""
     if gap.dump.run.document.get("opened") is not False:
         return None
-    return Cause("npu_device was not opened with these settings", _BEFORE_OPEN)
+    return Cause("npu_device was not opened with these settings", _before_open(gap.dump.run))
 
 
 def _ended_early(gap: StepGap) -> Optional[Cause]:
@@ -146,7 +153,7 @@ def _no_folder_at_all(gap: StepGap) -> Optional[Cause]:
     if gap.dump.session is not None:
         return None
     return Cause("no folder of any graph is there; the device may have been opened before the "
-                 "settings were made", _BEFORE_OPEN)
+                 "settings were made", _before_open(gap.dump.run))
 
 
 _CAUSES: Tuple[Callable[[StepGap], Optional[Cause]], ...] = (

@@ -34,7 +34,7 @@ def check_run(dump: RunDump, problems: Problems) -> None:
         return
     no_layer_known = check_layers(run.layers, dump.trained, dump.graphs, problems)
     counts = [section.last + 1 for section in run.sections if section.last is not None]
-    if not counts and _tell_uncounted(dump, asked, problems):
+    if not counts and _tell_uncounted(StepGap(dump, None, no_layer_known), asked, problems):
         return
     _tell_not_reached(run, asked, counts, problems)
     by_section = {pair.section.number: pair for pair in dump.trained if pair.section is not None}
@@ -54,19 +54,21 @@ def _raised_at_once(run: RecordedRun) -> Optional[Cause]:
     return Cause(raised[asked[0]].how()) if all(one in raised for one in asked) else None
 
 
-def _tell_uncounted(dump: RunDump, asked: StepSet, problems: Problems) -> bool:
+def _tell_uncounted(gap: StepGap, asked: StepSet, problems: Problems) -> bool:
     """What can be said of a run whose journal counted no execution.
 
     Returns:
       Whether that is all; False leaves the steps to be told as not reached.
     """
-    run = dump.run
+    dump, run = gap.dump, gap.dump.run
     if dump.trained:
         _compare_with_folders(run, asked, [folder for pair in dump.trained
                                            for match in pair.matches
                                            for folder in match.unit.folders], problems)
     elif dump.session is not None and run_ending.is_uncounted_loop(run):
         _compare_with_folders(run, asked, dump.session.folders, problems)
+    elif _tell_built(gap, asked, problems) or _tell_untrained(dump, asked, problems):
+        return True
     elif dump.session is None and asked.is_all:
         ending = run_ending.of(run, [])
         problems.add("not-dumped", "nothing was dumped: the journal of %s has no execution of a "
@@ -74,6 +76,54 @@ def _tell_uncounted(dump: RunDump, asked: StepSet, problems: Problems) -> bool:
                      hint=ending.hint)
     else:
         return False
+    return True
+
+
+def _tell_built(gap: StepGap, asked: StepSet, problems: Problems) -> bool:
+    """A training graph was built to be executed, nobody counted, and none of it was dumped.
+
+    Returns:
+      Whether that is so, and is told; not where the process itself knows how it ended.
+    """
+    run = gap.dump.run
+    built = [graph.name for graph in gap.dump.graphs if graph.role == "train"]
+    knows = run.alive or run.status == "failed" or run.document.get("opened") is False
+    if knows or not built or gap.dump.session is not None:
+        return False
+    names = ", ".join(map(str, built[:3]))
+    if asked.is_all or 0 in asked:
+        cause = cause_of(gap)
+        problems.add("not-dumped", "nothing was dumped although %s was built: %s" % (
+            names, cause.text), hint=cause.hint, path=run.folder)
+        return True
+    for which in asked.unreached(0):
+        problems.add(
+            "step-not-reached", "%s: no folder; %s was built, and nobody counted how often it "
+            "ran" % (which, names), path=run.folder, hint="data_index counts executions from 0, "
+            "it may have run less often; " + run_ending.STEP_HINT)
+    return True
+
+
+def _tell_untrained(dump: RunDump, asked: StepSet, problems: Problems) -> bool:
+    """A script that trains nothing: what it evaluates and predicts has been dumped.
+
+    Returns:
+      Whether that is so, and is told.
+    """
+    others = [graph for graph in dump.graphs if graph.role in ("eval", "predict")]
+    names = {graph.dump_name for graph in others}
+    have = {folder.data_index for folder in (dump.session.folders if dump.session else ())
+            if folder.model_name in names}
+    if not have or any(graph.role == "train" for graph in dump.graphs):
+        return False
+    problems.add("not-dumped", "no training graph ran: what was dumped is of evaluation or "
+                 "prediction (%s)" % ", ".join(str(graph.name) for graph in others[:3]),
+                 path=dump.run.folder, severity=INFO,
+                 hint="its data_index counts executions of each graph from 0")
+    for index in [] if asked.is_all or None in have else _first(asked, _MANY):
+        if index not in have:
+            problems.add("step-not-reached", "step %d has no folder, and no journal tells how many "
+                         "executions ran" % index, path=dump.run.folder, severity=INFO)
     return True
 
 

@@ -7,9 +7,10 @@ from keras_npu_dump.records.problems import INFO, Problems
 from keras_npu_dump.records.reading import RecordedRun
 
 STEP_HINT = "a loop of one's own wants `with dump.step():` around each step"
-EAGER_HINT = ("fit() ran with run_eagerly=True, which executes no training graph on the device:"
-              " leave it out to dump")
-_NOTHING_HINT = "no training graph ran on the device: nothing was trained, or run_eagerly=True"
+EAGER_HINT = ("fit() ran under tf.config.run_functions_eagerly(True) or with run_eagerly=True,"
+              " which executes no training graph on the device: leave it out to dump")
+_NOTHING_HINT = ("no training graph ran on the device: nothing was trained, or all of it eagerly"
+                 " (run_eagerly=True, a loop without tf.function) or in sessions of TensorFlow 1")
 
 
 class Ending(NamedTuple):

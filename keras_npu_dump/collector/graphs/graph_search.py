@@ -77,7 +77,7 @@ class Search:
                 return ("the graph files in %s have gaps in their numbers: some were removed, or "
                         "GE was told to keep only some (ge.maxDumpFileNum, ge.maxDumpFileSize)"
                         % folder)
-        return "name the folder that holds its *_Build.txt with --graphs"
+        return "name the folder that holds its *_Build.txt: `keras-npu-dump collect --graphs DIR`"
 
 
 def find_graph_files(roots: Sequence[str], path: str, runs: Sequence[RecordedRun],
@@ -175,7 +175,7 @@ def _walk(found: Search, root: str, problems: Problems, prune: bool = True) -> N
         if visited >= _MAX_FOLDERS:
             problems.add("unreadable", "%s has more than %d folders, graph files in the rest "
                          "were not looked for" % (root, _MAX_FOLDERS),
-                         hint="name the folder with --graphs")
+                         hint="name the folder: `keras-npu-dump collect --graphs DIR`")
             return
         # Time folders hold dump data, and may hold hundreds of thousands of files.
         folders[:] = sorted(name for name in folders if not (prune and is_time(name)))

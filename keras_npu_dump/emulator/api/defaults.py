@@ -13,7 +13,7 @@ import os
 import threading
 from typing import Any, Callable, Iterator, Optional, Set
 
-from keras_npu_dump import messages
+from keras_npu_dump import messages, ways_out
 from keras_npu_dump.emulator.api import eager_ops, watch
 from keras_npu_dump.op_types.graph_names import KERAS_3_STEPS
 
@@ -68,8 +68,10 @@ def _check_onednn() -> None:
     if onednn_is_on():
         messages.warning(
             "emulator: TensorFlow was imported with oneDNN on, so a run with dump may differ from"
-            " one without in the last bits. Set TF_ENABLE_ONEDNN_OPTS=0 before it is imported,"
-            " or start the script with `keras-npu-dump run --emulate`.")
+            " one without in the last bits. %s%s.",
+            ways_out.in_time("set TF_ENABLE_ONEDNN_OPTS=0 before it is imported"),
+            # `run` leaves alone what the user has set.
+            "" if "TF_ENABLE_ONEDNN_OPTS" in os.environ else ways_out.or_run("--emulate "))
 
 
 def _inline_nested(function_class: Any) -> None:

@@ -96,6 +96,10 @@ def dataset_of_unknown_size():
     net().fit(unknown_size(), epochs=2, verbose=0, callbacks=[dump])
 
 
+def steps_of_unknown_size():
+    net(steps_per_execution=2).fit(unknown_size(), epochs=2, verbose=0, callbacks=[dump])
+
+
 def retrace():
     model = net()
     fit(model, size=16, epochs=1)                # 4 batches of 4

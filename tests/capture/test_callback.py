@@ -7,6 +7,7 @@ import collections
 import json
 import pathlib
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -126,6 +127,17 @@ def test_the_end_of_a_dataset_of_unknown_size_is_noted_and_no_batch(train):
     assert {entry.get("ends") for entry in journal["execution"]} <= {None, 1}
     assert journal["count"][-1]["count"] == 6
     assert not any(entry["uncertain"] for entry in journal["execution"])
+
+
+@pytest.mark.skipif(metadata.version("keras").startswith("2."),
+                    reason="Keras 2 wants to know how many steps there are")
+def test_an_execution_that_found_no_step_is_counted_and_is_no_batch(train):
+    """Several steps in one execution: Keras 3 asks in the graph for more data, and ends well."""
+    journal, folders, _, _ = train("steps_of_unknown_size")
+    assert folders == [list(range(6))] and "end-of-data" not in journal
+    assert [entry["data_index"] for entry in journal["withdraw"]] == [2, 5]
+    assert iteration(journal, 3) == [(0, 1, 0)] and iteration(journal, 4) == [(0, 1, 2)]
+    assert journal["count"][-1]["count"] == 6
 
 
 def test_an_interruption_inside_another_callback_is_marked(train):

@@ -79,6 +79,13 @@ def test_what_the_aborted_execution_left_proves_nothing_and_owes_nothing(tmp_pat
     assert making.codes(manifest) == []
 
 
+def test_a_folder_that_is_not_whole_does_not_speak_for_a_batch(tmp_path):
+    manifest = job(tmp_path, "0|4|5", [0, 5], extra=[4])
+    assert batches(manifest) == {0: (0, 0), 4: None, 5: (1, 0)}
+    told, = [one for one in manifest.problems if one.code == "index-uncertain"]
+    assert "data_index 4 has no whole folder" in told.message and manifest.errors == []
+
+
 def test_nobody_asks_for_the_aborted_execution_again(tmp_path):
     manifest = job(tmp_path, "all", [0, 1, 2, 3, *range(5, 13)])
     for one in (manifest, load_manifest(manifest.path)):

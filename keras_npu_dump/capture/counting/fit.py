@@ -195,15 +195,29 @@ class Fit:
         """An epoch has ended; the end of the data may have been met by an execution."""
         self.capture.lookout.look()
         with self.lock:
-            aborted = self.begun == self.ended + 1
-        if aborted:
+            is_end = self.begun == self.ended + 1
+        if is_end:
             # A dataset of unknown size, or one that is shorter than steps_per_epoch.
-            self.begun -= 1
+            self._end_of_data()
+
+    def _end_of_data(self) -> None:
+        """The last batch that has begun was none, as there was no more data."""
+        section, journal = self.section, self.capture.journal
+        noted = [one for one in self.written[-1:] if one["data_index"] == section.index - 1]
+        self.written = [one for one in self.written if one not in noted]
+        self.describe_pending = False
+        ran, begun = self.ran, self.begun
+        self.begun -= 1
+        if ran == begun:
+            # With steps_per_execution Keras 3 asks in the graph whether there is more: the
+            # execution ended well, without a step, and counts as any other.
+            journal.withdraw(noted)
+        elif ran == END_OF_DATA or not function_calls.are_seen():
             self.aborted += 1  # of several steps in one execution the first have trained
-            self.describe_pending = False
-            if self.written and self.written[-1]["data_index"] == self.section.index - 1:
-                del self.written[-1]
-            self.capture.journal.end_of_data(self.section, self.section.index - 1)
+            journal.end_of_data(section, section.index - 1)
+        else:
+            journal.withdraw(noted)  # nothing was executed
+            self._set_index(section.index - 1)
 
     def end(self) -> None:
         """The fit has ended well; those inside it that have not were left by exceptions."""

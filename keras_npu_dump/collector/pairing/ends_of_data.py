@@ -46,17 +46,19 @@ def _settle(pair: Paired, section: RecordedSection,
         section.renumber(counts)
         return
     counts, text = True, "and no folder shows whether the device counted that, as is assumed here"
-    if not proof[True] and counted != skipped and present in (counted, skipped):
-        counts = present == counted
-        gone = sorted(skipped - counted if counts else counted - skipped)
-        text = ("and the device is taken to have%s counted that, as data_index %s has no folder"
-                % ("" if counts else " not", ", ".join(str(index) for index in gone[:4])))
+    shown = whole or present  # of a single folder nothing tells whether it is whole
+    if not proof[True] and counted != skipped and shown in (counted, skipped):
+        counts = shown == counted
+        gone = sorted((counted | skipped) - shown) or sorted(shown - counted)
+        text = ("and the device is taken to have%s counted that, as data_index %s has %s"
+                % ("" if counts else " not", ", ".join(str(index) for index in gone[:4]),
+                   "files" if gone[0] in shown else "no whole folder"))
     pair.counting = where + text
     section.renumber(counts)
     for execution in section.executions.values():
         if execution.ends:
             execution.doubt(pair.counting + (
-                _OTHERWISE if counts else _OTHERWISE.replace("later", "earlier")))
+                _OTHERWISE if counts else _OTHERWISE.replace("a later", "an earlier")))
 
 
 def _folders(pair: Paired, sure: Set[int], read: Callable[[BuildGraph], Optional[Body]]

@@ -111,9 +111,9 @@ def examine(config: Optional[DumpConfig] = None, emulate: bool = False) -> Diagn
     problems += more
     taken = foresee(dumping, path["dump_path"])
     free = path["free_bytes"]
-    if taken is not None and free is not None and taken.bytes > free:
+    if taken is not None and free is not None and taken.bytes_if_longer > free:
         problems.append(Finding(
-            "disk-low", "warning", "the dump will take %s, and only %s are free" % (
+            "disk-low", "warning", "the dump may take %s, and only %s are free" % (
                 taken.words(), human_bytes(free)),
             "dump fewer iterations, data_dump_data=stats, or fewer operators (data_dump_layer)"))
     order = {"error": 0, "warning": 1, "info": 2}

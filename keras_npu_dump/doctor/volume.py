@@ -1,6 +1,6 @@
 """How much a dump will take, where an earlier run or a rehearsal has shown the graphs."""
 import os
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.config.dump_config import DumpConfig
@@ -23,7 +23,9 @@ class GraphVolume(NamedTuple):
     Attributes:
       name: of the graph.
       role: as in the manifest.
-      steps: how many executions; where it is not known how often it runs, all that are asked.
+      steps: how many executions, if it runs as often as it did; where nobody has counted that,
+        all that are asked.
+      asked: how many are asked, however often it runs; None for all executions.
       bytes: of one of them; None where shapes are known only when it runs.
       seconds: that writing one of them took; None where nobody knows.
     """
@@ -31,6 +33,7 @@ class GraphVolume(NamedTuple):
     name: str
     role: str
     steps: int
+    asked: Optional[int]
     bytes: Optional[int]
     seconds: Optional[float]
 
@@ -56,6 +59,12 @@ class Volume(NamedTuple):
         return sum(one.steps * (one.bytes or 0) for one in self.graphs)
 
     @property
+    def bytes_if_longer(self) -> int:
+        """Of all executions that are asked, as in a training that is longer than that run."""
+        return sum((one.steps if one.asked is None else one.asked) * (one.bytes or 0)
+                   for one in self.graphs)
+
+    @property
     def seconds(self) -> Optional[float]:
         """That writing takes, as it went in the earlier run; None where that is not known."""
         known = [one.steps * one.seconds for one in self.graphs if one.seconds is not None]
@@ -64,8 +73,8 @@ class Volume(NamedTuple):
     def to_json(self) -> Dict[str, Any]:
         """As a part of doctor's document."""
         return {"run_id": self.run_id, "emulated": self.emulated, "bytes": self.bytes,
-                "seconds": self.seconds, "complete": self.complete,
-                "graphs": [one._asdict() for one in self.graphs]}
+                "bytes_if_longer": self.bytes_if_longer, "seconds": self.seconds,
+                "complete": self.complete, "graphs": [one._asdict() for one in self.graphs]}
 
     def words(self) -> str:
         """As a sentence."""
@@ -75,6 +84,9 @@ class Volume(NamedTuple):
         parts = ["%s %d x %s" % (one.name, one.steps, "?" if one.bytes is None
                                  else human_bytes(one.bytes))
                  for one in self.graphs if one.steps][:3]
+        if self.bytes_if_longer > self.bytes:
+            parts.append("it did not reach all that is asked: %s in a training that does" %
+                         human_bytes(self.bytes_if_longer))
         return "%s for each process, as in %s%s (%s)" % (
             text, self.run_id, ", which was emulated" if self.emulated else "", ", ".join(parts))
 
@@ -99,10 +111,12 @@ def foresee(config: DumpConfig, dump_path: str) -> Optional[Volume]:
     wanted = Options(config.dump_data, config.dump_mode, frozenset(config.layers))
     graphs, complete = [], True
     for pair in manifest.pairs:
-        count = _count(manifest, run, pair)
-        number = _number(steps, count, pair)
+        number = _number(steps, _indices(manifest, run, pair), pair)
         complete = complete and number is not None
-        graphs.append(_of_pair(manifest, run, pair, number or 0, wanted))
+        size, seconds = _of_pair(manifest, run, pair, wanted)
+        graphs.append(GraphVolume(
+            pair.model_names[0] if pair.model_names else "?", pair.role, number or 0,
+            None if steps.is_all else _number(steps, None, pair), size, seconds))
     graphs.sort(key=lambda one: -(one.steps * (one.bytes or 0)))
     complete = complete and all(one.bytes is not None or not one.steps for one in graphs)
     return Volume(run.run_id, bool(run.emulated), graphs, complete)
@@ -129,27 +143,35 @@ def _latest(dump_path: str) -> Optional[Manifest]:
     return None
 
 
-def _count(manifest: Manifest, run: ManifestRun, pair: Pair) -> Optional[int]:
+class _Ran(NamedTuple):
+    """How often a graph ran: executions, and those among them in which the data ended."""
+
+    executions: int
+    aborted: List[int]
+
+
+def _indices(manifest: Manifest, run: ManifestRun, pair: Pair) -> Optional[_Ran]:
     """How often the graph ran; None where nobody has counted it."""
     name = next((one.name for one in manifest.graphs if one.file == pair.graph), None)
     told = run.executions.get(name or "") or {}
     count = told.get("count")
-    return count if isinstance(count, int) else None
+    return _Ran(count, list(told.get("aborted") or ())) if isinstance(count, int) else None
 
 
-def _number(steps: StepSet, count: Optional[int], pair: Pair) -> Optional[int]:
+def _number(steps: StepSet, ran: Optional[_Ran], pair: Pair) -> Optional[int]:
     """How many executions of a graph will be dumped; None where nobody knows."""
     if pair.role in _ONCE:
         return int(0 in steps)
+    none = [] if ran is None else [index for index in ran.aborted if index in steps]
     if steps.is_all:
-        return count
-    last = None if count is None else count - 1
-    return sum(max(0, (end if last is None else min(end, last)) - begin + 1)
-               for begin, end in steps.intervals)
+        return None if ran is None else ran.executions - len(none)
+    return sum(max(0, (end if ran is None else min(end, ran.executions - 1)) - begin + 1)
+               for begin, end in steps.intervals) - len(none)
 
 
-def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair, number: int,
-             wanted: Options) -> GraphVolume:
+def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair,
+             wanted: Options) -> Tuple[Optional[int], Optional[float]]:
+    """Bytes and seconds of an execution, as far as they are known."""
     options = run.options
     before = Options(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
                      frozenset(str(options.get("dump_layer") or "").split()))
@@ -167,8 +189,7 @@ def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair, number: int,
             known = wanted.data == before.data and size is not None and measured
             seconds = (seconds * (size or 0) / (measured or 1) if known
                        else seconds if wanted.data == "stats" else None)
-    return GraphVolume(pair.model_names[0] if pair.model_names else "?", pair.role, number, size,
-                       seconds)
+    return size, seconds
 
 
 def _seconds(manifest: Manifest, pair: Pair) -> Optional[float]:

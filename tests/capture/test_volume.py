@@ -35,6 +35,10 @@ def test_steps_are_those_that_the_graph_reaches(rehearsed):
     assert graphs == {making.TRAIN: (3, size), making.EVAL: (16, others)}
     assert found.bytes == 3 * size + 16 * others and found.complete
     assert found.seconds is not None and found.emulated
+    # The real training may be longer than its rehearsal.
+    assert found.bytes_if_longer == 16 * size + 16 * others
+    assert "did not reach all that is asked" in found.words()
+    assert "did not reach" not in taken(rehearsed, dump_step="0|5")[1].words()
     graphs, found = taken(rehearsed, dump_step="all")
     assert graphs[making.TRAIN] == (8, size) and not found.complete
     assert found.words().startswith("at least ")

@@ -162,6 +162,9 @@ def test_a_smaller_last_batch_is_a_graph_of_its_own(tmp_path):
                  "  takes         x [4, 3], y [4, 1]: batches of 4, the smaller ones"):
         assert text in done.stdout
     assert codes(document) == [] and "step-missing" not in done.stderr
+    # What a fit tells of its first dump is told of a loop, too.
+    assert "The first dump is there: data_index 0, 10 files" in done.stderr
+    assert "; 2 more to come, about " in done.stderr
 
 
 def test_a_sequence_from_its_second_epoch_on(tmp_path):

@@ -131,8 +131,6 @@ print(json.dumps(said))
     ("DumpSession(dump_path='d'); npu_device.open()", "never entered"),
     ("keras_npu_dump.apply(DumpConfig(dump_path='d')); npu_device.open()", "No fit()"),
     ("DumpSession(dump_path='d')", "npu_device.open() was never called"),
-    ("dump = keras_npu_dump.NpuDumpCallback(dump_path='d'); npu_device.open();"
-     " dump.on_train_begin(); dump.on_train_end()", "those of batches never"),
 ])
 def test_what_was_made_and_never_used_is_told_at_the_end(tmp_path, code, part):
     _, stderr = answer(code + "\nprint(0)", tmp_path)

@@ -1,6 +1,7 @@
 """Is all that is said of a main true, and can the reader follow it? The whole of stderr is kept."""
 import pytest
 
+from tests.conftest import run_python
 from tests.mains.running import MAINS, codes, manifest, run_main, run_plain, trained
 from tests.mains.said import said
 
@@ -96,9 +97,10 @@ def test_options_set_after_open_are_told_where_a_loop_trains(tmp_path):
         " `keras-npu-dump run late_options.py`.",
         "warning: "
         "No fit() with an NpuDumpCallback and no DumpSession was seen: what was dumped is tied to"
-        " no batch. `with DumpSession() as dump:` around the loop and `with dump.step():` around"
-        " each call tie them."]
-    assert trained(manifest(tmp_path)) == [[(1, None)]]
+        " the executions of each training function, and epochs are not known."
+        " `with DumpSession() as dump:` around the loop, `with dump.step():` around each step and"
+        " `dump.next_epoch()` between epochs tie it to batches."]
+    assert [step for step, _ in trained(manifest(tmp_path))[0]] == [1]
 
 
 def test_who_uses_run_is_not_told_to_use_it(tmp_path):
@@ -112,3 +114,20 @@ def test_who_uses_run_is_not_told_to_use_it(tmp_path):
     # It did train: nobody says that it has not.
     assert "nothing was trained" not in done.stdout and "0 executions ran" not in done.stdout
     assert "step-not-reached" in codes(manifest(tmp_path))
+
+
+def test_hooks_that_are_called_by_hand_and_never_those_of_batches(tmp_path):
+    done = run_python("""
+        from keras_npu_dump import NpuDumpCallback, emulator
+        emulator.install()
+        import npu_device
+        dump = NpuDumpCallback(dump_path="d", min_free_gb=0)
+        npu_device.open().as_default()
+        dump.on_train_begin()
+        dump.on_train_end()
+    """, tmp_path)
+    assert said(done, tmp_path) == [
+        GOES, STANDS_IN,
+        "warning: Hooks of NpuDumpCallback were called by hand, and those of batches never: what"
+        " was dumped is tied to no batch. on_train_batch_begin(batch) and"
+        " on_train_batch_end(batch) go around each call of the training function."]

@@ -38,12 +38,16 @@ def test_execution_3_raised_and_the_operator_is_named(tmp_path, arguments):
 def test_an_exception_while_tracing_comes_before_the_first_execution(tmp_path):
     # Without the launcher the end says it, in a line.
     done = run_plain(tmp_path, "crash.py", "tracing", "--emulate", "--dump", status=1)
-    found = record(tmp_path)
-    assert found["failure"]["tracing"] and found["failure"]["data_index"] is None
-    assert found["counts"] == [0] and found["raised"] == []
-    assert ("step 0 not reached: ended by an exception while a function was traced"
-            " (ValueError: on purpose) before the first execution") in done.stderr
-    assert "executed" not in json.dumps(messages(manifest(tmp_path)))
+    found, said = record(tmp_path), json.dumps(messages(manifest(tmp_path)))
+    assert found["failure"]["data_index"] is None and found["raised"] == []
+    if found["counts"]:
+        assert found["counts"] == [0] and found["failure"]["tracing"]
+        assert ("step 0 not reached: ended by an exception while a function was traced"
+                " (ValueError: on purpose) before the first execution") in done.stderr
+    else:  # Keras 3 has tried the loss before the fit began
+        assert ("No training function was executed, so nothing of it was dumped: ended by an"
+                " exception (ValueError: on purpose).") in done.stderr
+    assert "executed" not in said and "before the first execution" in said
 
 
 def test_an_exception_of_a_callback_ends_no_execution(tmp_path):

@@ -204,7 +204,7 @@ class Calls(function_calls.Listener):
             return None
         fit: Optional[Fit] = self._capture.active_fit
         return raised.describe(error, self._capture.kept, tracing=raised.is_of_tracing(error) or (
-            fit is not None and fit.was_tracing))
+            fit is not None and fit.was_tracing(error)))
 
 
 def _key(known: function_calls.Known) -> Any:

@@ -6,6 +6,7 @@ from keras_npu_dump import messages
 from keras_npu_dump.capture.counting import nested_fits
 from keras_npu_dump.capture.device import loop_size
 from keras_npu_dump.capture.model import function_calls, optimizer_updates, train_function
+from keras_npu_dump.capture.process import raised
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.records.journal import NEVER, Section
 
@@ -253,10 +254,15 @@ class Fit:
             yield outer
             outer = outer.outer
 
-    @property
-    def was_tracing(self) -> bool:
-        """Whether a batch has begun, and its function was traced and never executed."""
-        return self._is_not_executed and self.traces() != self.traced
+    def was_tracing(self, error: BaseException) -> bool:
+        """Whether a batch has begun, and its function was traced and not executed.
+
+        Args:
+          error: what has left this fit. Of a first trace that fails the newest TensorFlow
+            counts nothing; what else may raise there is a hook.
+        """
+        return self._is_not_executed and (self.traces() != self.traced or (
+            not self.traces() and not raised.is_of_hook(error)))
 
     @property
     def _is_not_executed(self) -> bool:

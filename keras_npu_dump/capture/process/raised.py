@@ -41,6 +41,16 @@ def is_of_tracing(error: BaseException) -> bool:
     return hasattr(error, "ag_error_metadata") or _text(error).startswith(_USER_CODE)
 
 
+def is_of_hook(error: BaseException) -> bool:
+    """Whether it came out of a callback's hook, before an execution."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name in ("on_train_batch_begin", "on_batch_begin"):
+            return True
+        trace = trace.tb_next
+    return False
+
+
 def describe(error: BaseException, kept: str, **where: Any) -> Failure:
     """An exception for the record.
 

@@ -102,7 +102,7 @@ def close(capture: "Capture") -> None:
     if capture.strict and not capture.strict_told and not capture.is_of_run:
         _try(lambda: strict.tell_at_exit(
             capture, capture.final or capture.collect(write=False)))
-    elif not capture.is_of_run:
+    elif not capture.is_of_run and not capture.strict_told:
         _try(lambda: _tell_nothing(capture))
 
 

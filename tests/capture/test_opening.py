@@ -62,11 +62,12 @@ def run(folder, script, *options, own=""):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\nwhole = True\n")
     (folder / "own.py").write_text(own)
-    (folder / "train.py").write_text(script + "\n")
+    (folder / "train.py").write_text(script + "\nprint('end')\n")
     done = run_command(RUN + list(options) + ["train.py"], folder,
                        {"PYTHONPATH": "%s:%s" % (ROOT, library)}, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout.split("\nDump folder")[0].split("\n\n")[0].split()
+    lines = done.stdout.splitlines()
+    return lines[:lines.index("end")]
 
 
 THEN = "\nimport tensorflow.ops\ntensorflow.ops.compute()"

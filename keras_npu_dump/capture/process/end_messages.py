@@ -64,14 +64,31 @@ def _not_asked(capture: "Capture") -> List[str]:
             return older or [_nobody_counted(capture)]
         return [] if capture.is_of_run else [
             "No training function was executed, so nothing of it was dumped: %s." % _how(capture)]
-    if all(one.model == "loop" and not one.index for one in capture.journal.sections):
+    if _is_uncounted(capture):
         if "DumpSession" in capture.faces:
             return ["`with dump:` was entered, and `with dump.step():` never: what was dumped is"
                     " tied to no batch. It goes around each call of the training function."]
         return ["Hooks of NpuDumpCallback were called by hand, and those of batches never: what was"
                 " dumped is tied to no batch. on_train_batch_begin(batch) and"
                 " on_train_batch_end(batch) go around each call of the training function."]
-    return _own_loops(capture) + unreached(capture)
+    return _own_loops(capture)
+
+
+def _is_uncounted(capture: "Capture") -> bool:
+    """Whether loops were begun and none of their steps."""
+    return all(one.model == "loop" and not one.index for one in capture.journal.sections)
+
+
+def still_untold(capture: "Capture") -> List[str]:
+    """The lines of `unreached`, where nothing that was or will be told has them.
+
+    Args:
+      capture: of this process, when it was collected.
+    """
+    told = (capture.strict_told  # by an exception of ours
+            or capture.opened_options is None or _is_uncounted(capture)  # `of_the_end`
+            or (capture.is_of_run and capture.final is not None))  # run prints the manifest
+    return [] if told else unreached(capture)
 
 
 def _how(capture: "Capture") -> Optional[str]:

@@ -99,6 +99,8 @@ def close(capture: "Capture") -> None:
     if capture.config.collect:
         descriptors.make_room()
         _try(lambda: _collect_last(capture))
+    for line in end_messages.still_untold(capture):
+        messages.error("%s", terminal(line))
     if capture.strict and not capture.strict_told and not capture.is_of_run:
         _try(lambda: strict.tell_at_exit(
             capture, capture.final or capture.collect(write=False)))

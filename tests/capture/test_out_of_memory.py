@@ -89,7 +89,7 @@ print(json.dumps([one.index for one in dump._capture.journal.sections]))
 
 @pytest.mark.usefixtures("no_tensorflow")
 def test_the_journal_outlives_a_lack_of_memory(tmp_path):
-    """The names of a large graph find no room; what comes after them does."""
+    """A long line finds no room; what comes after it does."""
     done = run_python(PRELUDE + """
 dump = DumpSession(dump_path="d", dump_step="0-11")
 npu_device.open()
@@ -100,7 +100,7 @@ with dump:
         if index == 3:
             ROOM = 1 << 20""" + LIMIT.replace("\n", "\n            ") + """
             for _ in range(2):
-                capture.journal.graph(capture.journal.sections[0], "graph", names)
+                capture.journal.write("lost", what="steps", path="d", operators=names)
                 capture.add_model(type("Model", (), dict(name="m", layers=())))
             """ + NO_LIMIT.strip() + """
         with dump.step():

@@ -12,6 +12,7 @@ from keras_npu_dump.capture.counting.fit import END_OF_DATA, Fit
 from keras_npu_dump.capture.model import function_calls
 from keras_npu_dump.capture.process import raised
 from keras_npu_dump.capture.process.capture import Capture
+from keras_npu_dump.errors import DumpError
 from keras_npu_dump.failure import Failure
 from keras_npu_dump.records.journal import Section
 from keras_npu_dump.records.journal_lines import CALL
@@ -202,6 +203,8 @@ class Calls(function_calls.Listener):
                 return self._last[1]
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             return None
+        if isinstance(error, DumpError):
+            return Failure(type(error).__name__)  # its words are ours, and told already
         fit: Optional[Fit] = self._capture.active_fit
         return raised.describe(error, self._capture.kept, tracing=raised.is_of_tracing(error) or (
             fit is not None and fit.was_tracing(error)))

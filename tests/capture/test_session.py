@@ -324,3 +324,37 @@ print(json.dumps([[[step.data_index, step.iteration["epoch"], step.iteration["ba
     assert result[0] == [[0, 0, 0], [1, 0, 1], [3, 1, 0], [4, 1, 1], [6, 1, 2], [7, 1, 3]]
     assert result[2] == [2, 4, 6]
     assert "step-missing" not in result[1]
+
+
+def test_an_execution_that_a_signal_fell_into_is_told(tmp_path):
+    result, _ = answer(CALLS + """
+with dump:
+    with dump.step():
+        call(dump, "a")
+    with dump.step():
+        listener = dump._capture.calls
+        execution = listener.begins(Known("a", True, []))
+        said = listener.what_ended(None).how()       # SIGTERM
+        listener.raised(execution, KeyboardInterrupt())
+raised, = dump._capture.record.fields["raised"]
+print(json.dumps([said, raised["type"], raised["data_index"], listener.what_ended(None)]))
+""", tmp_path)
+    assert result == ["execution 1 was interrupted by SIGTERM", "SIGINT", 1, None]
+
+
+@pytest.mark.parametrize("before, cause", [
+    ("npu_device.global_options().dump_config.dump_step = '7'",
+     "the device was opened with dump_step = '7' instead of '0'"),
+    ("", "`.as_default()` of what it returns never"),
+])
+def test_who_trains_without_run_is_told_in_a_line_that_nothing_was_dumped(
+        tmp_path, before, cause):
+    _, stderr = answer(CALLS.replace("dump_step=None", "dump_step='0'").replace(
+        "npu_device.open()\n", "%s\nnpu_device.open()\n" % before) + """
+with dump:
+    with dump.step():
+        call(dump, "a")
+print(0)
+""", tmp_path)
+    line, = [one for one in stderr.splitlines() if "Nothing of the training was dumped" in one]
+    assert cause in line and "keras-npu-dump collect" in line

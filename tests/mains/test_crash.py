@@ -4,6 +4,7 @@ import json
 import pytest
 
 from tests.mains.running import manifest, run_main, run_plain
+from tests.mains.said import check_kept
 
 STEPS = ["--data_dump_step=0|3|5"]
 
@@ -20,6 +21,7 @@ def messages(document):
 @pytest.mark.parametrize("arguments", [["execution"], ["execution", "--session"]])
 def test_execution_3_raised_and_the_operator_is_named(tmp_path, arguments):
     done = run_main(tmp_path, "crash.py", *arguments, options=STEPS, status=1)
+    check_kept(done, tmp_path, "crash_in_step_3" + "_of_session" * (len(arguments) - 1))
     failure = record(tmp_path)["failure"]
     assert (failure["type"], failure["data_index"], failure["tracing"]) == (
         "InvalidArgumentError", 3, False)
@@ -38,6 +40,7 @@ def test_execution_3_raised_and_the_operator_is_named(tmp_path, arguments):
 def test_an_exception_while_tracing_comes_before_the_first_execution(tmp_path):
     # Without the launcher the end says it, in a line.
     done = run_plain(tmp_path, "crash.py", "tracing", "--emulate", "--dump", status=1)
+    check_kept(done, tmp_path, "crash_while_tracing")
     found, said = record(tmp_path), json.dumps(messages(manifest(tmp_path)))
     assert found["failure"]["data_index"] is None and found["raised"] == []
     if found["counts"]:

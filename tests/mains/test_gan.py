@@ -2,6 +2,7 @@
 import pytest
 
 from tests.mains.running import codes, manifest, run_main, trained
+from tests.mains.said import check_kept
 
 STEPS = ["--data_dump_step=0|3|5"]
 
@@ -17,7 +18,8 @@ def functions(document):
 
 
 def test_two_functions_in_a_step_have_the_steps_as_their_batches(tmp_path):
-    run_main(tmp_path, "gan.py", options=STEPS)
+    done = run_main(tmp_path, "gan.py", options=STEPS)
+    check_kept(done, tmp_path, "gan")
     document = manifest(tmp_path)
     assert functions(document) == ["d_step", "g_step"]
     assert trained(document) == 2 * [[(0, (0, 0, 0)), (3, (0, 1, 0)), (5, (0, 1, 2))]]
@@ -26,7 +28,8 @@ def test_two_functions_in_a_step_have_the_steps_as_their_batches(tmp_path):
 
 
 def test_a_critic_that_runs_five_times_in_a_step_is_counted_by_its_executions(tmp_path):
-    run_main(tmp_path, "gan.py", "--critic=5", options=["--data_dump_step=0|3|17"])
+    done = run_main(tmp_path, "gan.py", "--critic=5", options=["--data_dump_step=0|3|17"])
+    check_kept(done, tmp_path, "wgan")
     document = manifest(tmp_path)
     assert trained(document) == [
         [(0, (0, 0, 0)), (3, (0, 0, 3)), (17, (0, 1, 2))], [(0, (0, 0, 0)), (3, (0, 1, 0))]]
@@ -37,6 +40,7 @@ def test_a_critic_that_runs_five_times_in_a_step_is_counted_by_its_executions(tm
 
 def test_a_loop_that_nobody_has_changed_is_counted_by_executions(tmp_path):
     done = run_main(tmp_path, "gan.py", "--plain", options=STEPS)
+    check_kept(done, tmp_path, "gan_unchanged")
     document = manifest(tmp_path)
     assert trained(document) == 2 * [[(0, (0, 0, 0)), (3, (0, 0, 3)), (5, (0, 0, 5))]]
     assert ["epochs" in one for one in told(document, "index-uncertain")] == [True, True]

@@ -5,6 +5,7 @@ import pathlib
 import pytest
 
 from tests.mains.running import GREPPED, codes, journal, manifest, run_main, trained
+from tests.mains.said import check_kept
 
 FIRST = (0, (0, 0, 0))
 
@@ -129,8 +130,9 @@ def test_a_custom_loop_is_dumped_and_told_how_to_tie_its_batches(tmp_path):
 @pytest.mark.parametrize("eos, counts", [("skipped", False), ("static", True)])
 def test_the_end_of_data_of_unknown_size_is_no_batch(tmp_path, eos, counts):
     """Folders tell whether the device counts it: on Keras 2 once a fit, on Keras 3 each epoch."""
-    run_main(tmp_path, "unknown_size.py", options=["--data_dump_step=0|4|5|9|13|14|16|17"],
-             env={"KERAS_NPU_DUMP_EMULATE_CANN": "eos=" + eos})
+    done = run_main(tmp_path, "unknown_size.py", options=["--data_dump_step=0|4|5|9|13|14|16|17"],
+                    env={"KERAS_NPU_DUMP_EMULATE_CANN": "eos=" + eos})
+    check_kept(done, tmp_path, "unknown_size_" + eos)
     lines = journal(tmp_path)
     ends = [one["data_index"] for one in lines if one["event"] == "end-of-data"]
     assert ends in ([4, 16], [4, 8, 12, 16])
@@ -150,6 +152,7 @@ def test_a_smaller_last_batch_is_a_graph_of_its_own(tmp_path):
     """Two epochs of four batches of 5 and one of 4: executions 0 to 7, and 0 and 1."""
     done = run_main(tmp_path, "smaller_last_batch.py", options=["--data_dump_step=0|1|7"],
                     env={"KERAS_NPU_DUMP_EMULATE_CANN": "names=tf1"})
+    check_kept(done, tmp_path, "smaller_last_batch")
     document = manifest(tmp_path)
     # GE has names of its own here: the graphs are tied to the two functions by their order.
     assert trained(document) == [[(index, (0, 0, index)) for index in found]
@@ -170,6 +173,7 @@ def test_a_smaller_last_batch_is_a_graph_of_its_own(tmp_path):
 def test_a_sequence_from_its_second_epoch_on(tmp_path):
     done = run_main(tmp_path, "smaller_last_batch.py", "--sequence",
                     options=["--data_dump_step=0|4|5|9"])
+    check_kept(done, tmp_path, "sequence_with_initial_epoch")
     document = manifest(tmp_path)
     assert trained(document) == [[(0, (0, 1, 0)), (4, (0, 1, 4)), (5, (0, 2, 0)), (9, (0, 2, 4))]]
     assert document["problems"] == []

@@ -9,13 +9,13 @@ import pytest
 from tests.conftest import ROOT, fresh_clone, run_command, run_python
 
 
-def blocks(language, file="README.md"):
-    text = (ROOT / file).read_text(encoding="utf-8")
+def blocks(language):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     return re.findall(r"^```%s\n(.*?)^```" % language, text, re.MULTILINE | re.DOTALL)
 
 
-def section_command(heading, file="README.md"):
-    text = (ROOT / file).read_text(encoding="utf-8")
+def section_command(heading):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     body = text.split("\n## %s\n" % heading)[1].split("\n## ")[0]
     return re.search(r"^```bash\n(.*?)^```", body, re.MULTILINE | re.DOTALL).group(1).strip()
 
@@ -41,10 +41,6 @@ def test_quick_start_on_a_fresh_clone(tmp_path):
     assert not re.search(r"\b(loss|step|time|fps|accuracy)\b", table, re.IGNORECASE)
     records = list(clone.glob("output/data_dump/runs/*/run.json"))
     assert json.loads(records[0].read_text())["status"] == "ended"
-
-
-def test_both_readmes_start_with_the_same_command():
-    assert blocks("bash", "README.zh-CN.md")[0].strip() == section_command("Quick start")
 
 
 def test_the_command_of_the_tests_is_one_command():

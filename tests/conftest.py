@@ -58,6 +58,16 @@ def without_tensorflow():
         PATHS.pop()
 
 
+@contextlib.contextmanager
+def with_tensorflow():
+    """Takes `without_tensorflow` back, for the one script of a file that needs it."""
+    before, PATHS[:] = list(PATHS), [one for one in PATHS if not one.endswith("no_tensorflow")]
+    try:
+        yield
+    finally:
+        PATHS[:] = before
+
+
 @pytest.fixture
 def no_tensorflow():
     """`without_tensorflow` for a test."""

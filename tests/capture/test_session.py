@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from tests.conftest import run_python
+from tests.conftest import run_python, with_tensorflow
 
 pytestmark = pytest.mark.usefixtures("no_tensorflow")
 
@@ -289,7 +289,8 @@ print(json.dumps(by_function(dump)))
 
 def test_the_end_of_data_inside_the_function_is_no_step(tmp_path):
     """Three passes of two batches, read by the function itself; the last in no epoch's end."""
-    result, _ = answer("""
+    with with_tensorflow():
+        result, _ = answer("""
 import tensorflow as tf
 dump = DumpSession(dump_path="d", dump_step="0-9")
 npu_device.open().as_default()

@@ -2,6 +2,7 @@
 
 `KEEP_TEXTS=1 python -m pytest tests/mains` writes the texts in `kept/` anew; read the difference.
 """
+import functools
 import os
 import pathlib
 import re
@@ -47,9 +48,8 @@ def check_kept(done, folder, name):
         # The hint of a problem stands below it.
         ours = line.startswith("keras-npu-dump: ") or (ours and line.startswith("  "))
         if ours and _OF_THE_MACHINE not in line and _OF_TIME not in line:
-            for pattern, text in _VARIES:
-                line = pattern.sub(text, line)
-            lines.append(line + "\n")
+            lines.append(functools.reduce(
+                lambda text, one: one[0].sub(one[1], text), _VARIES, line) + "\n")
     path, own = _KEPT / (name + ".txt"), _KEPT / (name + ".keras3.txt")
     keras_3 = int(tf.keras.__version__.split(".")[0]) >= 3
     if os.environ.get("KEEP_TEXTS") == "1":

@@ -8,7 +8,8 @@ from keras_npu_dump.records.journal_lines import CALL, RecordedSection
 from keras_npu_dump.records.problems import INFO, Problems
 
 STEPS_HINT = ("`with keras_npu_dump.DumpSession() as dump:` around the loop, `with dump.step():`"
-              " around each step, and `dump.next_epoch()` between epochs, tie executions to batches")
+              " around each step, and `dump.next_epoch()` between epochs, tie executions to"
+              " batches")
 
 
 def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:

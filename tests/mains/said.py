@@ -3,6 +3,7 @@
 `KEEP_TEXTS=1 python -m pytest tests/mains` writes the texts in `kept/` anew; read the difference.
 """
 import functools
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -42,7 +43,6 @@ def check_kept(done, folder, name):
       folder: where it ran.
       name: of the text.
     """
-    import tensorflow as tf
     lines, ours = [], False
     for line in _NUMBERED.sub("_N", done.stderr.replace(str(folder), "HERE")).splitlines():
         # The hint of a problem stands below it.
@@ -51,7 +51,7 @@ def check_kept(done, folder, name):
             lines.append(functools.reduce(
                 lambda text, one: one[0].sub(one[1], text), _VARIES, line) + "\n")
     path, own = _KEPT / (name + ".txt"), _KEPT / (name + ".keras3.txt")
-    keras_3 = int(tf.keras.__version__.split(".")[0]) >= 3
+    keras_3 = int(importlib.metadata.version("keras").split(".")[0]) >= 3
     if os.environ.get("KEEP_TEXTS") == "1":
         if not keras_3:
             path.write_text("".join(lines), encoding="utf-8")

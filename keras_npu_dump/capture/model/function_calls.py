@@ -98,17 +98,18 @@ def _watch(function_class: Any, executing_eagerly: Callable[[], bool]) -> None:
     state = _WATCH
 
     def _call_flat(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if state.listener is None or not executing_eagerly():
+        listener = state.listener  # another thread may give up meanwhile
+        if listener is None or not executing_eagerly():
             return original(self, *args, **kwargs)
-        execution = _begin(state.listener, self)
+        execution = _begin(listener, self)
         if execution is None:
             return original(self, *args, **kwargs)
         try:
             result = original(self, *args, **kwargs)
         except BaseException as error:
-            _safely(state.listener.raised, execution, error)
+            _safely(listener.raised, execution, error)
             raise
-        _safely(state.listener.ended, execution)
+        _safely(listener.ended, execution)
         return result
 
     function_class._call_flat = _call_flat

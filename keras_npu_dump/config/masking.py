@@ -23,12 +23,13 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", re.ASCII)
 # --name=value, -name=value, NAME=value, +model.name=value
 _ASSIGNED = re.compile(r"([-+]*[A-Za-z_][\w.-]*)=(.*)\Z", re.DOTALL)
 # What may be a name in front of a value, inside of an argument: "token": "abc", &api_key=abc.
-_NAMED = re.compile(r"([A-Za-z_][\w-]*)[\"']?\s*[:=]\s*")
+# From the begin of a word: a long one would be looked at once for each of its letters.
+_NAMED = re.compile(r"(?<![\w-])([\w-]+)[\"']?\s*[:=]\s*")
 _VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|(?:(?:Bearer|Basic|Token)\s+)?[^\s,;&\"'}\])]+",
                     re.IGNORECASE)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+\S+")
 # scheme://user:password@host, scheme://token@host, user:password@host
-_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/?#\s]*|[^\s/:@]+:[^\s@]*)@"
+_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)(?:[^/?#\s]*|[^\s/:@]+:[^\s@]*)@"
                    r"|(^|[\s=\"'])[\w.-]+:[^\s/:@][^\s/@]*@")
 # Forms that issuers give their keys, so that they are found when leaked.
 _ISSUED = re.compile(r"\b(hf_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{16,}|github_pat_\w{16,}"

@@ -83,3 +83,21 @@ def test_what_an_exception_came_from():
     second.__cause__ = first
     first.__context__ = second  # a circle
     assert list(raised.chain(second)) == [second, first]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kept", ["full", "masked"])
+def test_a_long_message_holds_nothing_up(kept):
+    """Each of these took half a minute when letters were looked at again and again."""
+    for text in ("a" * 39000, "deadbeef" * 4800, " " * 39000, "\n" * 39000, "a:" * 19000,
+                 "a://" * 9000, "1a" * 19000, "in user code:\n" + "aError" * 6000):
+        assert len(raised.describe(ValueError(text), kept).message or "") <= MOST_CHARACTERS + 3
+
+
+def test_an_exception_that_answers_with_exceptions_is_described():
+    class Odd(Exception):
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    assert not raised.is_of_tracing(Odd("x"))
+    assert raised.describe(Odd("token=hunter2"), "masked").message == "token=***"

@@ -37,7 +37,11 @@ def note(capture: "Capture", status: str, cause: Optional[str],
     """
     capture.ending = (status, cause)
     if error is not None or cause == SIGTERM:
-        capture.died = capture.calls.what_ended(error)
+        _try(lambda: _note_death(capture, error))
+
+
+def _note_death(capture: "Capture", error: Optional[BaseException]) -> None:
+    capture.died = capture.calls.what_ended(error)
 
 
 def error_of_exit() -> Optional[BaseException]:
@@ -84,7 +88,7 @@ def close(capture: "Capture") -> None:
              None if error is None else cause_of(type(error)), error)
     assert capture.ending is not None
     status, cause = capture.ending
-    capture.calls.cut_short()
+    _try(capture.calls.cut_short)
     _try(capture.journal.close)
     _try(lambda: capture.record.end(
         status, cause, [one.index for one in capture.journal.sections], capture.journal.lost,
@@ -138,3 +142,6 @@ def _try(action: Callable[[], None]) -> None:
     except (OSError, DumpError, MemoryError) as error:
         messages.warning("The records of this run are not complete: %s",
                          str(error) or outages.in_words(error))
+    except Exception as error:  # what the script itself has said of its end must stand
+        messages.warning("The records of this run are not complete, which is a fault of"
+                         " keras_npu_dump: %s: %s", type(error).__name__, error)

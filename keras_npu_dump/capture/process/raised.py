@@ -21,10 +21,12 @@ _OPERATORS = (
     re.compile(r"\bDetected at node '?([^'\s]+)'? defined at"),
     re.compile(r"\{\{node ([^}\s]+)\}\}"),
 )
-_NODE = re.compile(r"\s*\[\[(\{\{)?node ")
+_NODE = re.compile(r"\[\[(\{\{)?node ")
 _GRAPH_ERROR = "Graph execution error:"
 _USER_CODE = "in user code:"
-_ROOT_ERRORS = re.compile(r"\s*\d+ root error\(s\) found\.\s*(\(0\)\s*)?")
+_ROOT_ERRORS = re.compile(r"\d{1,9} root error\(s\) found\.\s*(\(0\)\s*)?")
+# What is masked before it is cut: more than is kept, as masks are shorter than secrets.
+_MASKED = 4 * MOST_CHARACTERS
 # A line of a traceback inside of a message ends, and the exception's own words begin.
 _OWN_LINE = re.compile(r"^ *([A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)): ",
                        re.MULTILINE)
@@ -38,7 +40,10 @@ def is_end_of_data(error: BaseException) -> bool:
 
 def is_of_tracing(error: BaseException) -> bool:
     """Whether it came while a function was traced, as far as it shows."""
-    return hasattr(error, "ag_error_metadata") or _text(error).startswith(_USER_CODE)
+    traced = False
+    with contextlib.suppress(BaseException):  # a class may answer with whatever it likes
+        traced = hasattr(error, "ag_error_metadata")
+    return traced or _text(error).startswith(_USER_CODE)
 
 
 def is_of_hook(error: BaseException) -> bool:
@@ -62,7 +67,7 @@ def describe(error: BaseException, kept: str, **where: Any) -> Failure:
     text = _text(error)
     words: Optional[str] = None
     if kept != "none":
-        words = _own_words(text)
+        words = _own_words(text).strip()[:_MASKED]
         words = masked_text(words) if kept == "masked" else words
         if len(words) > MOST_CHARACTERS:
             words = words[:MOST_CHARACTERS] + "..."
@@ -111,4 +116,6 @@ def _own_words(text: str) -> str:
         # Behind the places in the script.
         after = re.split(r"^Node: '[^'\n]*'$", head, maxsplit=1, flags=re.MULTILINE)
         head = after[1] if len(after) > 1 else head.strip().rpartition("\n\n")[2]
-    return _ROOT_ERRORS.sub("", head, count=1)
+    head = head.strip()
+    several = _ROOT_ERRORS.match(head)
+    return head if several is None else head[several.end():]

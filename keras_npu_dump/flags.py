@@ -183,9 +183,11 @@ class _OptionsOnly(argparse.ArgumentParser):
     """
 
     def __init__(self, action: _FlagFile, parser: argparse.ArgumentParser):
-        super().__init__(prog=parser.prog, add_help=False, allow_abbrev=False)
+        super().__init__(prog=parser.prog, add_help=False, allow_abbrev=False,
+                         prefix_chars=parser.prefix_chars)
         self._action = action
-        # No public way here either.
+        # No public way here either: types that were registered, and the options.
+        self._registries = parser._registries
         for one in parser._actions:
             if one.option_strings and one is not action:
                 twin = copy.copy(one)

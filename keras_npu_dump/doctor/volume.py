@@ -117,9 +117,15 @@ def foresee(config: DumpConfig, dump_path: str) -> Optional[Volume]:
         graphs.append(GraphVolume(
             pair.model_names[0] if pair.model_names else "?", pair.role, number or 0,
             None if steps.is_all else _number(steps, None, pair), size, seconds))
-    graphs.sort(key=lambda one: -(one.steps * (one.bytes or 0)))
+    graphs.sort(key=_rank)
     complete = complete and all(one.bytes is not None or not one.steps for one in graphs)
     return Volume(run.run_id, bool(run.emulated), graphs, complete)
+
+
+def _rank(one: GraphVolume) -> Tuple[bool, bool, int]:
+    """A sort key: training graphs whose size nobody knows are worth the first word."""
+    return (one.bytes is not None or one.role != "train", one.bytes is not None,
+            -one.steps * (one.bytes or 0))
 
 
 def _latest(dump_path: str) -> Optional[Manifest]:

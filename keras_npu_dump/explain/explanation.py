@@ -54,7 +54,8 @@ def known_code(text: str, codes: Mapping[str, object]) -> str:
     near: List[str] = difflib.get_close_matches(code, list(codes), 3, 0.4)
     nearest = " Nearest: %s." % ", ".join(near) if near else ""
     raise InputError("CODE: expected a problem code of collect; `keras-npu-dump explain` lists"
-                     " them. Received: %r.%s" % (text, nearest))
+                     " them, and doctor says in full what its own codes mean. Received: %r.%s"
+                     % (text, nearest))
 
 
 def language_of(environment: Optional[Mapping[str, str]] = None) -> str:

@@ -32,7 +32,7 @@ class Section:
       index: the data_index of the next execution; also how many there were. After an end of
         data it is that of a device which does not count those.
       next_wanted: the next `index` that is dumped, `NEVER` after the last.
-      ends: how often the data has ended in an execution.
+      ended_at: for each end of the data in an execution, the `index` that it came at.
       batches: how many batches one execution takes.
       doubts: why indices from here on may be off; they add up.
       calls: how often the function was called, where that differs from `index`.
@@ -42,7 +42,7 @@ class Section:
       steps: how many steps the loop had, where the function does not run once in each.
     """
 
-    __slots__ = ("batches", "calls", "doubts", "ends", "graph_known", "graph_name", "index",
+    __slots__ = ("batches", "calls", "doubts", "ended_at", "graph_known", "graph_name", "index",
                  "model", "next_wanted", "number", "operators", "reason", "steps")
 
     def __init__(self, number: int, model: str, reason: str, next_wanted: Any):
@@ -55,10 +55,15 @@ class Section:
         self.batches = 1
         self.doubts: List[str] = []
         self.calls = 0
-        self.ends = 0
+        self.ended_at: List[int] = []
         self.graph_known = False
         self.graph_name: Optional[str] = None
         self.operators: List[str] = []
+
+    @property
+    def ends(self) -> int:
+        """How often the data has ended in an execution."""
+        return len(self.ended_at)
 
     def doubt(self, reason: str) -> None:
         """From here on indices may be off, for this reason too."""
@@ -200,17 +205,19 @@ class Journal:
         section.next_wanted = self.next_wanted(data_index + 1, section.ends)
         return fields
 
-    def outside(self, section: Section, data_index: int, reason: str) -> None:
+    def outside(self, section: Section, data_index: int, reason: str,
+                ends: Optional[int] = None) -> None:
         """Notes a dumped execution that is a batch of no fit and of no step.
 
         Args:
           section: of its function.
           data_index: its number on the device.
           reason: why its batch is not known.
+          ends: how often the data had ended before it. Defaults to all ends so far.
         """
-        ends = {"ends": section.ends} if section.ends else {}
+        ends = section.ends if ends is None else ends
         self.write(journal_lines.EXECUTION, section=section.number, data_index=data_index,
-                   batches=1, uncertain=reason, **ends)
+                   batches=1, uncertain=reason, **({"ends": ends} if ends else {}))
         section.next_wanted = self.next_wanted(data_index + 1, section.ends)
 
     def take_over(self, section: Section, reason: str) -> None:
@@ -223,12 +230,14 @@ class Journal:
         section.reason = journal_lines.FUNCTION
         self.write(journal_lines.SECTION, section=section.number, model=section.model,
                    reason=section.reason)
-        index = self.next_wanted(0)
-        for _ in range(_MOST_TAKEN_OVER):
-            if index >= section.index:
-                break
-            self.outside(section, int(index), reason)
-            index = section.next_wanted
+        left, begin = _MOST_TAKEN_OVER, 0
+        for ends, end in enumerate([*section.ended_at, section.index]):
+            index = self.next_wanted(begin, ends)
+            while index < end and left:
+                self.outside(section, int(index), reason, ends)
+                index = self.next_wanted(int(index) + 1, ends)
+                left -= 1
+            begin = end
         section.next_wanted = self.next_wanted(section.index, section.ends)
 
     def doubt(self, executions: List[Dict[str, Any]], reason: str) -> None:
@@ -258,7 +267,8 @@ class Journal:
         self.withdraw([{"section": section.number, "data_index": index}
                        for index in range(before, section.index)
                        if self.wants(index, section.ends)])
-        section.index, section.ends = before, section.ends + 1
+        section.index = before
+        section.ended_at.append(before)
         section.next_wanted = self.next_wanted(before, section.ends)
         self.write(journal_lines.END_OF_DATA, section=section.number, data_index=before)
 

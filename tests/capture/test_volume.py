@@ -59,6 +59,7 @@ def test_unknown_shapes_are_told_as_such(rehearsed):
     graph.write_text(graph.read_text().replace("dim: 8", "dim: -1"))
     graphs, found = taken(rehearsed, dump_data="stats")
     assert graphs[making.TRAIN] == (1, None) and not found.complete
+    assert found.graphs[0].name == making.TRAIN and making.TRAIN in found.words()
     assert taken(rehearsed)[0][making.TRAIN][1]  # the same options as before: it was measured
 
 

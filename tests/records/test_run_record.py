@@ -9,6 +9,7 @@ from keras_npu_dump.files.private_folders import make_new
 from keras_npu_dump.files.timestamps import parse_offset
 from keras_npu_dump.records.field_kinds import Faults
 from keras_npu_dump.records.journal import Journal
+from keras_npu_dump.records.journal_lines import read_journal
 from keras_npu_dump.records.layout import graph_places
 from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import read_run
@@ -113,3 +114,20 @@ def test_another_ranks_broken_record_is_one_line_of_a_good_training(tmp_path):
     assert "3 more" in problems[0].message
     assert len([one for one in collect(str(tmp_path)).problems
                 if one.code == "record-invalid"]) == 4
+
+
+def test_a_function_that_is_taken_over_keeps_its_ends_of_data(tmp_path):
+    """The data ended at 4: what came before is numbered alike by every device."""
+    steps = StepSet.parse("0|2|6")
+    journal = Journal(str(tmp_path / "iterations.jsonl"), steps)
+    section = journal.start_section("loop", "call")
+    section.index = 5
+    journal.end_of_data(section, 4)
+    section.index = 7
+    journal.take_over(section, "outside")
+    journal.close()
+    problems = Problems()
+    found, = read_journal(journal.path, steps, problems)
+    assert {number: one.ends for number, one in found.noted.items()} == {0: 0, 2: 0, 5: 1, 6: 1}
+    assert found.indices_if(True) == found.indices_if(False) == {0, 2, 6}
+    assert problems.result() == []

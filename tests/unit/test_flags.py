@@ -162,6 +162,17 @@ def test_argparse_tells_what_is_wrong_in_a_flag_file(tmp_path, capsys, line, par
     assert last.startswith("main.py: error: argument --flagfile: ")
 
 
+def test_types_and_prefixes_that_a_main_has_made_hold_in_a_flag_file(tmp_path):
+    file = tmp_path / "my.flags"
+    file.write_text("+warm=yes\n--data_dump_step=3\n")
+    parser = argparse.ArgumentParser(prefix_chars="-+")
+    parser.register("type", "bool", lambda text: text == "yes")
+    parser.add_argument("+warm", type="bool", default=False)
+    flags.add_arguments(parser)
+    args = parser.parse_args(["--flagfile=%s" % file])
+    assert (args.warm, args.data_dump_step) == (True, "3")
+
+
 def test_a_main_that_has_a_flagfile_of_its_own_keeps_it():
     parser = argparse.ArgumentParser()
     parser.add_argument("--flagfile", type=int)

@@ -2,11 +2,12 @@
 import glob
 import os
 import time
-from typing import TYPE_CHECKING, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from keras_npu_dump import messages, ways_out
 from keras_npu_dump.capture.device import device_module
 from keras_npu_dump.capture.model import tensorflow_1
+from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.quoting import shell_word
 from keras_npu_dump.records.journal_lines import CALL
 
@@ -197,13 +198,20 @@ def _changed_before_open(capture: "Capture") -> Optional[str]:
     opened = capture.opened_options or {}
     other = ["%s = %r instead of %r" % (name, opened[name], device_module.option_text(value))
              for name, value in capture.config.npu_options.items()
-             if name in opened and opened[name] != device_module.option_text(value)]
+             if name in opened and not _is_same(name, opened[name], value)]
     if other:
         return "the device was opened with %s" % ", ".join(other)
     if device_module.is_default(capture.module) is False:
         return ("npu_device.open() was called, and `.as_default()` of what it returns never, so"
                 " that functions ran on the CPU")
     return None
+
+
+def _is_same(name: str, opened: Optional[str], wanted: Any) -> bool:
+    text = device_module.option_text(wanted)
+    if opened is None:  # an older npu_device does not have all options
+        return text == device_module.NPU_DEFAULTS[name]
+    return text == (os.path.join(current_folder(), opened) if name == "dump_path" else opened)
 
 
 def unreached(capture: "Capture") -> List[str]:
@@ -218,10 +226,12 @@ def unreached(capture: "Capture") -> List[str]:
     if capture.steps is None or capture.config.enable_dump_debug or not capture.journal.sections:
         return []
     ran = max(section.index for section in capture.journal.sections)
+    # Whether the device counts executions in which the data ended, folders tell.
+    counted = max(section.index + section.ends for section in capture.journal.sections)
     cause, died = _how(capture), capture.died
     text = ", %d executions ran" % ran
     if cause is not None:
         text = ": " + cause
         if died is None or died.data_index is None:
             text += " after %d executions" % ran if ran else " before the first execution"
-    return ["%s not reached%s" % (which, text) for which in capture.steps.unreached(ran)]
+    return ["%s not reached%s" % (which, text) for which in capture.steps.unreached(counted)]

@@ -118,7 +118,7 @@ def _tell_nothing(capture: "Capture") -> None:
     Without `data_dump_collect` it is collected only where it costs little: where no step
     is there.
     """
-    if capture.final is None and capture.lookout.sees_steps():
+    if capture.lookout.sees_steps():
         return
     manifest = capture.final or capture.collect(write=False)
     for line in end_messages.nothing_dumped(capture, manifest):

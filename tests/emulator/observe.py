@@ -20,7 +20,8 @@ def opened(as_default=True, **options):
     import npu_device
     config = npu_device.global_options().dump_config
     for name, value in options.items():
-        setattr(config, name, value)
+        if name != "dump_data" or hasattr(config, name):  # the oldest npu_device has only tensors
+            setattr(config, name, value)
     handle = npu_device.open()
     if as_default:
         handle.as_default()

@@ -2,7 +2,7 @@
 from typing import Any, Optional
 
 from keras_npu_dump import messages, ranks
-from keras_npu_dump.capture.device import device_module, dump_blockers, environment, guards
+from keras_npu_dump.capture.device import device_module, dump_blockers, dump_place, environment
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.model import function_calls
 from keras_npu_dump.capture.process import start_messages
@@ -34,7 +34,7 @@ def set_up(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Optio
         return None
     config = resolved.config
     configure = resolved.action == CONFIGURE
-    remarks = [] if config.is_off else guards.admit(config.dump_path, config.min_free_gb)
+    remarks = [] if config.is_off else dump_place.admit(config.dump_path, config.min_free_gb)
     prepare_dump_path(config.dump_path)
     if configure:
         device_module.write_options(module, dict(resolved.settings, **config.npu_options))

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional
 
 from keras_npu_dump import ranks
 from keras_npu_dump._version import __version__
-from keras_npu_dump.capture.device import dump_blockers, dump_folder, guards
+from keras_npu_dump.capture.device import disk_space, dump_blockers, dump_folder, dump_place
 from keras_npu_dump.capture.request.resolve import absolute
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables
@@ -238,7 +238,7 @@ def _cann() -> Optional[str]:
 def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
     path = absolute(config.dump_path, current_folder())
     exists = os.path.isdir(path)
-    part = guards.existing_part(path)
+    part = disk_space.existing_part(path)
     writable = os.access(part, os.R_OK | os.W_OK | os.X_OK)
     above = next((one for one in _parts(path, part) if os.path.lexists(one)), None)
     if above is not None and not exists:
@@ -252,13 +252,14 @@ def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
     if expected is not None:
         problems.append(Finding("dump-path", "error", "%s is too long: expected %s" % (
             dump_folder.shortened(path), expected), "choose another data_dump_path"))
-    free = guards.free_bytes(path)
-    if free is not None and free < config.min_free_gb * guards.GB:
+    free = disk_space.free_bytes(path)
+    if free is not None and free < config.min_free_gb * disk_space.GB:
         problems.append(Finding(
             "disk-low", "error", "%s has %.1f GB free, less than %g (data_dump_min_free_gb)"
-            % (part, free / guards.GB, config.min_free_gb), "free some, or choose another folder"))
-    mount = guards.mount_of(part)
-    for code, text in guards.warnings_of(path):
+            % (part, free / disk_space.GB, config.min_free_gb),
+            "free some, or choose another folder"))
+    mount = dump_place.mount_of(part)
+    for code, text in dump_place.warnings_of(path):
         problems.append(Finding(code, "warning", text))
     earlier = len(glob.glob(os.path.join(glob.escape(path), RUNS, "*", RUN_FILE)))
     if earlier:
@@ -268,7 +269,7 @@ def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
         "dump_path": path, "exists": exists, "writable": writable,
         "mount": None if mount is None else mount.point,
         "file_system": None if mount is None else mount.kind,
-        "free_bytes": free, "container": guards.in_container(), "host": guards.host(),
+        "free_bytes": free, "container": dump_place.in_container(), "host": dump_place.host(),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages, sigterm
 from keras_npu_dump.capture import attach
-from keras_npu_dump.capture.device import device_module, guards
+from keras_npu_dump.capture.device import device_module, disk_space
 from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.model import function_calls, tensorflow_1
 from keras_npu_dump.capture.process import ending
@@ -122,7 +122,7 @@ def _with_folder(config: DumpConfig) -> DumpConfig:
     if config.is_off:
         return config
     config = config.at(absolute(config.dump_path, current_folder()))
-    guards.check_free_space(config.dump_path, config.min_free_gb)
+    disk_space.check_free_space(config.dump_path, config.min_free_gb)
     prepare_dump_path(config.dump_path)
     return config
 

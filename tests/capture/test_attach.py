@@ -256,7 +256,7 @@ print(json.dumps([refused(DumpSession, dump_step="5"), refused(DumpSession, dump
     assert result == [None] + ["DeviceOpenedError"] * 3
 
 
-def test_attaching_has_the_same_guards(tmp_path):
+def test_attaching_looks_at_room_and_place_too(tmp_path):
     code = """
 options_ = npu_device.global_options().dump_config
 options_.enable_dump, options_.dump_path = True, os.path.abspath("d")

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from keras_npu_dump import ranks
-from keras_npu_dump.capture.device import guards
+from keras_npu_dump.capture.device import dump_place
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor.diagnosis import examine
 from tests.conftest import run_command
@@ -104,8 +104,8 @@ def test_a_rank_that_is_left_out_is_no_error(monkeypatch):
 
 
 def test_warnings_are_no_errors(monkeypatch):
-    monkeypatch.setattr(guards, "in_container", lambda *args: True)
-    monkeypatch.setattr(guards, "mount_of", lambda path: guards.Mount("/", "overlay"))
+    monkeypatch.setattr(dump_place, "in_container", lambda *args: True)
+    monkeypatch.setattr(dump_place, "mount_of", lambda path: dump_place.Mount("/", "overlay"))
     monkeypatch.setenv("NPU_LOOPSIZE", "2")
     found = examine(DumpConfig(dump_path="a b", min_free_gb=0), emulate=True)
     assert found.errors == []

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from keras_npu_dump.capture.device import guards
+from keras_npu_dump.capture.device import disk_space
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor.diagnosis import examine
 from keras_npu_dump.doctor.volume import foresee
@@ -69,7 +69,7 @@ def test_doctor_says_it_and_whether_it_fits(rehearsed, monkeypatch):
     assert "will take   about " in doctor_text(found)
     document = json.loads(json.dumps(found.to_json()))
     assert document["path"]["volume"]["bytes"] == found.volume.bytes > 0
-    monkeypatch.setattr(guards, "free_bytes", lambda path: 1000)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda path: 1000)
     found = examine(config, emulate=True)
     told, = [one for one in found.problems if one.code == "disk-low"]
     assert told.severity == "warning" and "1.0 KB are free" in told.message

@@ -170,7 +170,7 @@ def test_a_file_that_still_grows_is_waited_for(tmp_path, monkeypatch, caplog):
 
 def test_more_than_the_disk_holds_is_told(tmp_path, monkeypatch, caplog):
     put(tmp_path, "%s/0/%s/3/5" % (SESSION, TRAIN), size=2000)
-    monkeypatch.setattr(first_dump.guards, "free_bytes", lambda path: 5000)
+    monkeypatch.setattr(first_dump.disk_space, "free_bytes", lambda path: 5000)
     text = Watched(monkeypatch, caplog, wanted(tmp_path), more=3).said()
     assert "about 6.0 KB, and only 5.0 KB are free" in text and "dump_layer" in text
 

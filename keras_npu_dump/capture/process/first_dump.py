@@ -10,7 +10,7 @@ import time
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages
-from keras_npu_dump.capture.device import guards
+from keras_npu_dump.capture.device import disk_space
 from keras_npu_dump.capture.process.forecast import Forecast
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
@@ -173,7 +173,7 @@ class Watcher(threading.Thread):
         return self._forecast.at_once()
 
     def _tell_found(self, found: Arrival, others: List[str], beside: int) -> None:
-        free = guards.free_bytes(self._wanted.dump_path)
+        free = disk_space.free_bytes(self._wanted.dump_path)
         arrived = "The first dump is there: data_index %d, %d files, %s, in %s" % (
             self._wanted.data_index, found.files, _bytes(found.size), found.folder)
         if self._more is None:
@@ -208,7 +208,7 @@ class Watcher(threading.Thread):
             self._tell_other(text, needed)
 
     def _tell_other(self, text: str, needed: Optional[int]) -> None:
-        free = guards.free_bytes(self._wanted.dump_path)
+        free = disk_space.free_bytes(self._wanted.dump_path)
         if needed is None:
             messages.info("%s, and as much each further time; %s are free.", text, _bytes(free))
         elif free is not None and needed > free:

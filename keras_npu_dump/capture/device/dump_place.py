@@ -1,53 +1,16 @@
-"""What can be seen of the dump folder before training starts: room, place and name."""
+"""Where the dump folder lies, seen before training starts: room, mount, container and name."""
 import os
 import re
-import shutil
 import socket
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from keras_npu_dump.errors import ConfigError
+from keras_npu_dump.capture.device.disk_space import check_free_space
 
-GB = 10 ** 9
 # Folders of these file systems are gone with the container, wherever they are mounted.
 _FLEETING = frozenset(("tmpfs", "ramfs", "overlay", "overlayfs", "aufs", "fuse-overlayfs"))
 _RUNTIMES = re.compile(r"docker|kubepods|containerd|libpod|lxc|/ecs/|isulad|buildkit")
 # What the vendor's comparator takes (msprobe, FileCheckConst.FILE_VALID_PATTERN).
 _COMPARABLE = re.compile(r"[a-zA-Z0-9_.:/-]+")
-
-
-def existing_part(path: str) -> str:
-    """The deepest folder of `path` that exists."""
-    path = os.path.abspath(path)
-    while not os.path.isdir(path) and path != os.path.dirname(path):
-        path = os.path.dirname(path)
-    return path
-
-
-def free_bytes(path: str) -> Optional[int]:
-    """Room for this user on the file system that holds, or will hold, `path`."""
-    try:
-        return shutil.disk_usage(existing_part(path)).free
-    except OSError:
-        return None
-
-
-def check_free_space(path: str, min_free_gb: float) -> None:
-    """Refuses to start where the disk is nearly full.
-
-    Args:
-      path: of the dump folder, which need not exist.
-      min_free_gb: in units of 10**9 bytes.
-
-    Raises:
-      ConfigError: with less than `min_free_gb` times 10**9 bytes for this user.
-    """
-    free = free_bytes(path)
-    if free is not None and free < min_free_gb * GB:
-        raise ConfigError(
-            "%s: expected at least %g GB of free space (data_dump_min_free_gb, in Python"
-            " min_free_gb). Received: %.1f GB."
-            " Free some, choose another data_dump_path (dump_path), or lower the limit."
-            % (existing_part(path), min_free_gb, free / GB))
 
 
 def admit(path: str, min_free_gb: float) -> List[str]:

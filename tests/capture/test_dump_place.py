@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from keras_npu_dump.capture.device import guards
+from keras_npu_dump.capture.device import disk_space, dump_place
 from keras_npu_dump.errors import ConfigError
 
 MOUNTS = """\
@@ -30,23 +30,23 @@ def mountinfo(tmp_path):
     ("/database", ("/", "overlay")), ("/data two/x", ("/data two", "nfs4")),
     ("/dev/shm/x", ("/dev/shm", "tmpfs")), ("/late/x", ("/late", "xfs"))])
 def test_the_mount_that_holds_a_folder(mountinfo, path, mount):
-    assert guards.mount_of(path, mountinfo) == mount
+    assert dump_place.mount_of(path, mountinfo) == mount
 
 
 def test_without_mountinfo_nothing_is_claimed(tmp_path, monkeypatch):
-    assert guards.mount_of("/x", str(tmp_path / "missing")) is None
-    monkeypatch.setattr(guards, "mount_of", lambda path: None)
-    assert guards.container_warning("/x", True) is None
+    assert dump_place.mount_of("/x", str(tmp_path / "missing")) is None
+    monkeypatch.setattr(dump_place, "mount_of", lambda path: None)
+    assert dump_place.container_warning("/x", True) is None
 
 
 @pytest.mark.parametrize("mount, warned", [
     (("/", "overlay"), True), (("/", "ext4"), True), (("/dev/shm", "tmpfs"), True),
     (("/data", "ext4"), False), (("/data", "nfs4"), False)])
 def test_a_folder_of_a_container_that_is_on_no_mount(mount, warned):
-    text = guards.container_warning("/x", True, guards.Mount(*mount))
+    text = dump_place.container_warning("/x", True, dump_place.Mount(*mount))
     assert (text is not None) == warned
     assert text is None or (os.uname().nodename in text and "gone with the container" in text)
-    assert guards.container_warning("/x", False, guards.Mount(*mount)) is None
+    assert dump_place.container_warning("/x", False, dump_place.Mount(*mount)) is None
 
 
 @pytest.mark.parametrize("file, text, inside", [
@@ -58,15 +58,15 @@ def test_signs_of_a_container(tmp_path, file, text, inside):
     path = tmp_path / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    assert guards.in_container(str(tmp_path), {}) is inside
-    assert guards.in_container(str(tmp_path), {"container": "podman"}) is True
+    assert dump_place.in_container(str(tmp_path), {}) is inside
+    assert dump_place.in_container(str(tmp_path), {"container": "podman"}) is True
 
 
 @pytest.mark.parametrize("path, part", [
     ("/a/b_c-1.2:3", None), ("/a b", "a blank"), ("/a/ä", "'ä'"), ("/a/数据", "'据'"),
     ("/a;b", "';'")])
 def test_paths_that_the_vendors_comparator_refuses(path, part):
-    text = guards.name_warning(path)
+    text = dump_place.name_warning(path)
     assert (text is None) == (part is None)
     assert part is None or part in text
 
@@ -74,16 +74,16 @@ def test_paths_that_the_vendors_comparator_refuses(path, part):
 def test_too_little_room_is_refused_with_what_to_do(tmp_path, monkeypatch):
     usage = types.SimpleNamespace(free=3 * 10 ** 9)
     asked = []
-    monkeypatch.setattr(guards.shutil, "disk_usage", lambda path: asked.append(path) or usage)
-    guards.check_free_space(str(tmp_path / "not" / "yet"), 3)
+    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda path: asked.append(path) or usage)
+    disk_space.check_free_space(str(tmp_path / "not" / "yet"), 3)
     assert asked == [str(tmp_path)]
     with pytest.raises(ConfigError, match=r"at least 3.5 GB.*data_dump_min_free_gb.*3\.0 GB"):
-        guards.check_free_space(str(tmp_path / "not" / "yet"), 3.5)
+        disk_space.check_free_space(str(tmp_path / "not" / "yet"), 3.5)
 
 
 def test_room_that_cannot_be_asked_for_is_not_refused(tmp_path, monkeypatch):
     def fail(path):
         raise OSError("no statfs here")
-    monkeypatch.setattr(guards.shutil, "disk_usage", fail)
-    assert guards.free_bytes(str(tmp_path)) is None
-    guards.check_free_space(str(tmp_path), 1e9)
+    monkeypatch.setattr(disk_space.shutil, "disk_usage", fail)
+    assert disk_space.free_bytes(str(tmp_path)) is None
+    disk_space.check_free_space(str(tmp_path), 1e9)

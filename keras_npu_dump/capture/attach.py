@@ -3,17 +3,12 @@ from typing import Any, Callable, List, NamedTuple, Optional
 
 from keras_npu_dump import messages, ranks
 from keras_npu_dump.capture.device import device_module
+from keras_npu_dump.capture.process import asking
 from keras_npu_dump.capture.process.capture import Capture
-from keras_npu_dump.capture.request import command_line
-from keras_npu_dump.capture.request.contradictions import RUN, SWITCHES, side_of
-from keras_npu_dump.capture.request.resolve import (
-    JOIN,
-    SETTINGS,
-    Held,
-    ResolvedDump,
-    Situation,
-    resolve,
-)
+from keras_npu_dump.capture.request import notes
+from keras_npu_dump.capture.request.command_line import SETTINGS, SWITCHES, side_of
+from keras_npu_dump.capture.request.resolve import resolve
+from keras_npu_dump.capture.request.situation import RUN, Held, Situation
 from keras_npu_dump.capture.set_up import set_up
 from keras_npu_dump.capture.this_process import existing_of_this_process, of_this_process
 from keras_npu_dump.config.dump_config import DumpConfig
@@ -124,7 +119,7 @@ def switch_off(module: Any) -> None:
 def _tell_off(side: str) -> None:
     global _off_told
     if not _off_told:
-        messages.info("%s", command_line.off_note(side))
+        messages.info("%s", notes.off_note(side))
     _off_told = True
 
 
@@ -134,41 +129,10 @@ def _start(config: DumpConfig, who: str) -> Optional[Capture]:
     capture = None if _current is None else of_this_process(_current)
     situation = _look(module, capture)
     resolved = resolve(config, who, situation)
-    if capture is None or resolved.action != JOIN:
-        capture = set_up(module, resolved, situation.cluster)
-    elif resolved.settings:
-        device_module.write_options(module, resolved.settings)
-    _current = capture
+    _current = capture = set_up(module, resolved, situation.cluster, capture)
     if capture is not None:
-        _tell_differing(capture, resolved)
-        capture.strict = capture.strict or config.strict
-        _keep_faces(capture, resolved, config)
+        asking.take(capture, resolved, config, situation.run)
     return capture
-
-
-def _keep_faces(capture: Capture, resolved: ResolvedDump, config: DumpConfig) -> None:
-    """Who has asked, and what each wants to be kept of the script's arguments."""
-    for face in resolved.faces:
-        if face not in capture.faces:
-            capture.faces.append(face)
-        of_run = face == RUN
-        asked = _run.config if of_run and _run is not None else config
-        if "record" in asked.explicit:
-            capture.keep(asked.record, of_run)
-        # The launcher's own callback asks for nothing.
-        if of_run or asked.explicit or RUN not in capture.faces:
-            capture.note_asked_by(face)
-
-
-def _tell_differing(capture: Capture, resolved: ResolvedDump) -> None:
-    """Tells what of the script's request does not hold; the same once, however often it asks."""
-    for side, options in resolved.differing:
-        new = [one for one in options if (one.name, one.asked) not in capture.overruled]
-        capture.overruled.update((one.name, one.asked) for one in new)
-        if new:
-            # What the command line says is as it was asked for; what comes too late is not.
-            say = messages.info if all(one.given for one in new) else messages.warning
-            say("%s", command_line.note(side, new))
 
 
 def _look(module: Any, capture: Optional[Capture]) -> Situation:

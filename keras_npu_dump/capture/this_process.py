@@ -3,15 +3,14 @@
 Two processes in one run folder would mix their counts.
 """
 import os
-import sys
 from typing import Any, Optional
 
 from keras_npu_dump import ranks
 from keras_npu_dump.capture.counting import calls
 from keras_npu_dump.capture.device import device_module, environment
+from keras_npu_dump.capture.process import asking
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.capture.request.resolve import ResolvedDump
-from keras_npu_dump.config.masking import kept_arguments
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files import streams
 from keras_npu_dump.files.paths import relative_to
@@ -41,8 +40,7 @@ def begin(module: Any, resolved: ResolvedDump, cluster: ranks.Cluster) -> Captur
             RunIdentity(cluster.rank, cluster.size, cluster.device,
                         device_module.is_emulated(module)),
             lambda: Surroundings(environment.recorded_environment(),
-                                 relative_to(environment.graph_folder(), config.dump_path)),
-            kept_arguments(sys.argv, resolved.asked.record))
+                                 relative_to(environment.graph_folder(), config.dump_path)))
     except OSError as error:
         raise ConfigError("dump_path: expected a folder with room for the records of this run."
                           " Received: %r (%s)." % (config.dump_path, error.strerror or error)
@@ -93,7 +91,8 @@ def of_this_process(capture: Capture) -> Capture:
     child.faces = list(capture.faces)
     child.overruled = set(capture.overruled)
     for face in capture.record.fields["asked_by"]:
-        child.note_asked_by(face)
+        asking.note_asked_by(child, face)
+    asking.write_script(child)
     child.strict = capture.strict
     if opened:
         child.after_open()

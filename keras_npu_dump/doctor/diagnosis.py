@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional
 from keras_npu_dump import ranks
 from keras_npu_dump._version import __version__
 from keras_npu_dump.capture.device import disk_space, dump_blockers, dump_folder, dump_place
-from keras_npu_dump.capture.request.resolve import absolute
+from keras_npu_dump.capture.request.command_line import absolute
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.doctor import variables
 from keras_npu_dump.doctor.finding import Finding

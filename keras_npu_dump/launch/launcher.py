@@ -17,8 +17,8 @@ from keras_npu_dump.capture.device.dump_folder import prepare_dump_path
 from keras_npu_dump.capture.model import function_calls, tensorflow_1
 from keras_npu_dump.capture.process import ending
 from keras_npu_dump.capture.process.capture import Capture
-from keras_npu_dump.capture.request.contradictions import RUN
-from keras_npu_dump.capture.request.resolve import absolute
+from keras_npu_dump.capture.request.command_line import absolute
+from keras_npu_dump.capture.request.situation import RUN
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import DeviceNotFoundError, DumpError, InputError
 from keras_npu_dump.files.paths import current_folder

@@ -169,14 +169,13 @@ class RunRecord:
       options: the dump options of the device, as they were asked for.
       identity: which process this is.
       surroundings: called each time the record is written.
-      script: the script and its arguments, as they may be kept.
 
     Raises:
       OSError: it cannot be written. Later on, in training, that is only told.
     """
 
     def __init__(self, folder: str, options: Dict[str, Any], identity: RunIdentity,
-                 surroundings: Callable[[], Surroundings], script: List[str]):
+                 surroundings: Callable[[], Surroundings]):
         self.folder = folder
         self.run_id = os.path.basename(folder)
         self._surroundings = surroundings
@@ -204,7 +203,7 @@ class RunRecord:
             "options": options,
             "environment": {},
             "versions": {},
-            "script": script,
+            "script": [],
             "cwd": current_folder(),
             "graph_path": "",
             "timezone": datetime.datetime.now().astimezone().strftime("%z"),

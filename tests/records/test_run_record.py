@@ -30,12 +30,12 @@ OPTIONS = {"enable_dump": True, "dump_path": "d", "dump_step": "0|2", "dump_mode
 def record(tmp_path):
     folder = make_new(str(tmp_path / "runs"), run_name(3))
     return RunRecord(folder, OPTIONS, RunIdentity(3, 8, 5, True),
-                     lambda: Surroundings({"RANK_ID": "3"}, "graphs"), ["train.py", "caf\udce9"])
+                     lambda: Surroundings({"RANK_ID": "3"}, "graphs"))
 
 
 def test_every_field_that_is_written_is_of_its_kind(record):
     record.add_model("net", ["dense"])
-    record.write(opened=True, device=1)
+    record.write(opened=True, device=1, script=["train.py", "caf\udce9"])
     record.end("failed", "ValueError: x", [3, 0], 2)
     with open(record.path) as stream:
         document = json.load(stream)

@@ -5,18 +5,10 @@ import pytest
 
 from keras_npu_dump import ranks
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS
-from keras_npu_dump.capture.request.command_line import note
-from keras_npu_dump.capture.request.contradictions import RUN
-from keras_npu_dump.capture.request.resolve import (
-    ATTACH,
-    CONFIGURE,
-    JOIN,
-    NOTHING,
-    Held,
-    Situation,
-    absolute,
-    resolve,
-)
+from keras_npu_dump.capture.request.command_line import absolute
+from keras_npu_dump.capture.request.notes import note
+from keras_npu_dump.capture.request.resolve import ATTACH, CONFIGURE, JOIN, NOTHING, resolve
+from keras_npu_dump.capture.request.situation import RUN, Held, Situation
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
 

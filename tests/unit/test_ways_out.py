@@ -5,8 +5,8 @@ import types
 import pytest
 
 from keras_npu_dump import ways_out
-from keras_npu_dump.capture.request import contradictions
 from keras_npu_dump.capture.request.resolve import NOTHING, resolve
+from keras_npu_dump.capture.request.situation import RUN
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.errors import DeviceOpenedError
 from tests.unit.test_resolve import situation
@@ -62,4 +62,4 @@ def test_without_a_script_no_name_is_made_up(monkeypatch):
     monkeypatch.setattr(sys, "argv", [])
     assert ways_out.run_command() is None
     assert ways_out.in_time("do it") == "Do it" and ways_out.or_run() == ""
-    assert contradictions.RUN == "keras-npu-dump run"
+    assert RUN == "keras-npu-dump run"

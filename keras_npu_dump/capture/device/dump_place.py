@@ -4,30 +4,11 @@ import re
 import socket
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from keras_npu_dump.capture.device.disk_space import check_free_space
-
 # Folders of these file systems are gone with the container, wherever they are mounted.
 _FLEETING = frozenset(("tmpfs", "ramfs", "overlay", "overlayfs", "aufs", "fuse-overlayfs"))
 _RUNTIMES = re.compile(r"docker|kubepods|containerd|libpod|lxc|/ecs/|isulad|buildkit")
 # What the vendor's comparator takes (msprobe, FileCheckConst.FILE_VALID_PATTERN).
 _COMPARABLE = re.compile(r"[a-zA-Z0-9_.:/-]+")
-
-
-def admit(path: str, min_free_gb: float) -> List[str]:
-    """Looks at a dump folder before anything is written.
-
-    Args:
-      path: absolute path of the folder.
-      min_free_gb: free space that there must be, in units of 10**9 bytes.
-
-    Returns:
-      Sentences that the user should read before training starts.
-
-    Raises:
-      ConfigError: as `check_free_space`.
-    """
-    check_free_space(path, min_free_gb)
-    return [text for _, text in warnings_of(path)]
 
 
 class Mount(NamedTuple):

@@ -3,7 +3,6 @@
 Callbacks, sessions and `apply` are faces of it.
 """
 import os
-import sys
 import threading
 import time
 import weakref
@@ -16,11 +15,9 @@ from keras_npu_dump.capture.model import train_function
 from keras_npu_dump.capture.model.optimizer_updates import Updates
 from keras_npu_dump.capture.process import end_messages, ending, first_dump, forecast
 from keras_npu_dump.capture.process.lookout import Lookout
-from keras_npu_dump.capture.request.contradictions import RUN
 from keras_npu_dump.capture.request.resolve import ResolvedDump
+from keras_npu_dump.capture.request.situation import RUN
 from keras_npu_dump.collector.collect import collect
-from keras_npu_dump.config.masking import kept_arguments
-from keras_npu_dump.config.options import RECORDS
 from keras_npu_dump.errors import DumpError
 from keras_npu_dump.failure import Failure
 from keras_npu_dump.files.private_folders import make_private
@@ -103,28 +100,6 @@ class Capture:
         self._answer: Optional[Tuple[Any, float, Manifest]] = None
         self._printed: Optional[Manifest] = None  # an earlier answer that the script has printed
         ending.close_after_device(module, self.close)
-
-    def keep(self, kept: str, by_run: bool) -> None:
-        """Another request for the same dump says what its record keeps.
-
-        The command line of `run` decides, where it says so; else the most private request.
-
-        Args:
-          kept: see the option `record`.
-          by_run: whether the command line of `run` says so.
-        """
-        if by_run or (not self.kept_by_run and RECORDS.index(kept) > RECORDS.index(self.kept)):
-            self.kept, self.kept_by_run = kept, by_run
-            self.record.write(script=kept_arguments(sys.argv, kept))
-
-    def note_asked_by(self, face: str) -> None:
-        """Records who asks for this dump, once.
-
-        Args:
-          face: such as NpuDumpCallback.
-        """
-        if face not in self.record.fields["asked_by"]:
-            self.record.write(asked_by=self.record.fields["asked_by"] + [face])
 
     def before_open(self) -> None:
         """Makes again what a script has cleared meanwhile, and tells the user what will fail."""

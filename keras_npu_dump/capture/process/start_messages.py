@@ -10,7 +10,7 @@ def tell(config: DumpConfig, warnings: Sequence[str]) -> None:
 
     Args:
       config: what this process dumps, its folder absolute; it is not off.
-      warnings: of the folder, see `dump_place.admit`.
+      warnings: of the folder, see `dump_place.warnings_of`.
     """
     messages.info("Dump data, graphs and records go to %s", config.dump_path)
     for text in warnings:

@@ -3,19 +3,22 @@
 Options are compared as npu_device holds them: text by name, None where nothing is set. Folders
 are absolute by then.
 """
-from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from keras_npu_dump import ways_out
 from keras_npu_dump.capture.device.device_module import NPU_DEFAULTS
+from keras_npu_dump.capture.request.command_line import (
+    AGAIN,
+    LATE,
+    SECOND,
+    SWITCHES,
+    Comparison,
+)
+from keras_npu_dump.capture.request.situation import RUN, Options
 from keras_npu_dump.errors import ConfigError, DeviceOpenedError
-from keras_npu_dump.records.run_record import LAUNCHER
 
-RUN = LAUNCHER
-
-Options = Mapping[str, Optional[str]]
-
-# enable_dump and enable_dump_debug exclude each other: a choice of either is a choice of both.
-SWITCHES = frozenset(("enable_dump", "enable_dump_debug"))
+# A rank that is not chosen asks for this.
+_OFF = {"enable_dump": "0", "enable_dump_debug": "0"}
 # Options that say something of data dump alone: overflow detection knows neither steps nor
 # modes nor layers (ge, dump_properties.cc).
 _DATA_DUMP = frozenset(("dump_step", "dump_mode", "dump_data", "dump_layer"))
@@ -23,7 +26,37 @@ _DATA_DUMP = frozenset(("dump_step", "dump_mode", "dump_data", "dump_layer"))
 _ADOPTED = ("dump_step", "dump_mode", "dump_data", "dump_layer", "dump_debug_mode")
 
 
-def refuse_late(explicit: FrozenSet[str], wanted: Options, held: Options, who: str) -> None:
+def settle(comparisons: Sequence[Comparison], who: str, chosen: bool) -> Dict[str, Any]:
+    """Refuses what contradicts what is there.
+
+    Args:
+      comparisons: of the request, see `command_line.merge`.
+      who: the caller's name, for messages.
+      chosen: whether this rank dumps.
+
+    Returns:
+      Options that the script has set in the device itself and the request leaves open, as
+      DumpConfig takes them.
+
+    Raises:
+      ConfigError: the script itself, or an earlier request, asks for another dump.
+      DeviceOpenedError: the device was opened with other options.
+    """
+    adopted: Dict[str, Any] = {}
+    for one in comparisons:
+        if one.how == SECOND:
+            _refuse_second(one, who)
+        elif one.how == LATE:
+            _refuse_late(one.explicit, one.wanted if chosen else dict(one.wanted, **_OFF),
+                         one.there, who)
+        elif one.how != AGAIN:
+            adopted = _set_by_script(one.explicit, one.wanted, who, one.there, one.path)
+        elif chosen:
+            _set_by_script(one.explicit, one.wanted, who, one.there, one.path)
+    return adopted
+
+
+def _refuse_late(explicit: FrozenSet[str], wanted: Options, held: Options, who: str) -> None:
     """Refuses a request that differs from what the device was opened with.
 
     Args:
@@ -40,33 +73,19 @@ def refuse_late(explicit: FrozenSet[str], wanted: Options, held: Options, who: s
         raise DeviceOpenedError(_swap_text(fields, wanted, held, who))
 
 
-def refuse_second(explicit: FrozenSet[str], wanted: Options, held: Options, who: str,
-                  faces: Sequence[str], opened: bool) -> None:
-    """Refuses a request that differs from the dump that this process has already.
-
-    Args:
-      explicit: names of the options that the user has chosen.
-      wanted: the options asked for.
-      held: the options of the dump.
-      who: the caller's name, for messages.
-      faces: who has asked before.
-      opened: whether the device is open.
-
-    Raises:
-      DeviceOpenedError: after `npu_device.open()`.
-      ConfigError: before it.
-    """
-    fields = _contradicted(explicit, wanted, held)
+def _refuse_second(one: Comparison, who: str) -> None:
+    """Refuses a request that differs from the dump that this process has already."""
+    fields = _contradicted(one.explicit, one.wanted, one.there)
     if not fields:
         return
-    if opened and RUN not in faces:
-        raise DeviceOpenedError(_swap_text(fields, wanted, held, who))
+    if one.opened and RUN not in one.faces:
+        raise DeviceOpenedError(_swap_text(fields, one.wanted, one.there, who))
     # The launcher comes second where the script asks before it opens its device.
     sides: List[Tuple[str, Options]] = [
-        (side_of((list(faces) or [who])[0]), held), (side_of(who), wanted)]
+        (one.sides[0], one.there), (one.sides[1], one.wanted)]
     if who == RUN:
         sides.reverse()
-    raise (DeviceOpenedError if opened else ConfigError)(
+    raise (DeviceOpenedError if one.opened else ConfigError)(
         "one process has one dump, and two that differ are asked for: %s. Say it in one place"
         " only." % "; ".join(
             "%s is %s" % (name, ", ".join("%r in %s" % (values[name], side)
@@ -74,7 +93,7 @@ def refuse_second(explicit: FrozenSet[str], wanted: Options, held: Options, who:
             for name in fields))
 
 
-def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: Options,
+def _set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: Options,
                   current_path: Optional[str]) -> Dict[str, Any]:
     """The options that the script itself has set and the request leaves open.
 
@@ -115,15 +134,6 @@ def set_by_script(explicit: FrozenSet[str], wanted: Options, who: str, current: 
                 ".dump_config. Expected one of the two, GE refuses both.")
         adopted.update(enable_dump=False, enable_dump_debug=True)
     return adopted
-
-
-def side_of(who: str) -> str:
-    """Who asks, in messages.
-
-    Args:
-      who: the caller's name.
-    """
-    return who if who == RUN else "the script's %s" % who
 
 
 def _differing(wanted: Options, held: Options) -> List[str]:

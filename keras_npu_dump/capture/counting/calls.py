@@ -21,6 +21,7 @@ INTERRUPTED = ("an earlier call was interrupted, which may have run or not; the 
                " by one")
 _LOOP = ("NPU_LOOP_SIZE=%d: a function that is a loop and returns nothing takes that many indices"
          " in a call")
+_GIVEN_UP = "its executions are not counted any more, which is a fault of keras_npu_dump"
 _OUTSIDE = "it ran outside of `with dump.step():`, its batch is not known"
 
 if TYPE_CHECKING:
@@ -77,11 +78,13 @@ class Calls(function_calls.Listener):
 
     def _counted(self, known: function_calls.Known) -> Optional[RunningExecution]:
         fit: Optional[Fit] = self._capture.active_fit
-        if fit is not None and fit.ran != fit.begun:
-            fit.ran = fit.begun
-            self._of_fits.add(_key(known))
-            return RunningExecution(fit.section, fit.section.index - 1, fit)
-        if _key(known) in self._of_fits:
+        while fit is not None:
+            if fit.executes(known):
+                fit.ran, fit.seen = fit.begun, True
+                self._of_fits.add(_key(known))
+                return RunningExecution(fit.section, max(0, fit.section.index - 1), fit)
+            fit = fit.outer
+        if not known.trains or _key(known) in self._of_fits:
             return None  # train_on_batch, which the optimizer's count tells of
         if self.step is not None:
             called: Optional[RunningExecution] = self.step.called(known)
@@ -176,6 +179,11 @@ class Calls(function_calls.Listener):
         if isinstance(error, KeyboardInterrupt):
             return Failure("SIGINT", section=section, data_index=index)
         return raised.describe(error, self._capture.kept, section=section, data_index=index)
+
+    def gave_up(self) -> None:
+        """See Listener."""
+        for section in self._sections.values():
+            section.doubt(_GIVEN_UP)
 
     def cut_short(self) -> None:
         """The process ends: what is noted ahead and did not run is taken back."""

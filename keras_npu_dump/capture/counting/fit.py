@@ -32,8 +32,8 @@ class Fit:
 
     __slots__ = ("aborted", "begun", "caller", "capture", "describe_pending", "ended", "epoch",
                  "first", "first_epoch", "fresh", "function", "inner", "last", "lock", "model",
-                 "number", "outer", "owner", "params", "ran", "section", "traced", "traces",
-                 "updates", "written")
+                 "names", "number", "outer", "owner", "params", "ran", "section", "seen", "traced",
+                 "traces", "updates", "written")
 
     def __init__(self, capture: Capture, owner: Any, model: Any, params: Optional[Dict[str, Any]],
                  caller: nested_fits.Caller, outer: "Optional[Fit]"):
@@ -54,6 +54,8 @@ class Fit:
         self.last = (0, 0)
         self.begun = self.ended = self.aborted = 0
         self.ran: Optional[int] = 0  # `begun` when an execution was last seen to begin
+        self.seen = False  # whether one ever was
+        self.names: Dict[str, bool] = {}  # of functions that ran meanwhile: is it this fit's?
         self.lock = threading.Lock()
         self.describe_pending = False
         self.written: List[Dict[str, Any]] = []
@@ -90,6 +92,21 @@ class Fit:
                 "This fit makes executions %d to %d, and data_index %d is the next to be dumped:"
                 " it dumps nothing.", self.section.index, end - 1,
                 self.capture.journal.next_wanted(end))
+
+    def executes(self, known: function_calls.Known) -> bool:
+        """Whether a function that runs in this fit is the fit's own, whatever it computes.
+
+        Callbacks and other threads run training functions, too. An own one may still be called
+        by train_on_batch, which the optimizer's count tells of.
+        """
+        name = known.name
+        found = None if name is None else self.names.get(name)
+        if found is None:
+            names = train_function.names(self.function)
+            if names is None or name is None:
+                return known.trains and self.ran != self.begun  # the first is taken for it
+            found = self.names[name] = name in names
+        return found
 
     def _count_unseen_before(self) -> None:
         """Executions between the fits, which the optimizer knows of."""
@@ -207,13 +224,13 @@ class Fit:
         noted = [one for one in self.written[-1:] if one["data_index"] == section.index - 1]
         self.written = [one for one in self.written if one not in noted]
         self.describe_pending = False
-        ran, begun = self.ran, self.begun
-        self.begun -= 1
+        ran, begun, is_told = self.ran, self.begun, self._is_told
+        self.ran = self.begun = begun - 1
         if ran == begun:
             # With steps_per_execution Keras 3 asks in the graph whether there is more: the
             # execution ended well, without a step, and counts as any other.
             journal.withdraw(noted)
-        elif ran == END_OF_DATA or not function_calls.are_seen():
+        elif ran == END_OF_DATA or not is_told:
             self.aborted += 1  # of several steps in one execution the first have trained
             journal.end_of_data(section, section.index - 1)
         else:
@@ -265,11 +282,16 @@ class Fit:
             not self.traces() and not raised.is_of_hook(error)))
 
     @property
+    def _is_told(self) -> bool:
+        """Whether executions of this fit are told of: none of a second batch was, if they are not.
+        """
+        return function_calls.are_seen() and (self.seen or self.begun <= 1)
+
+    @property
     def _is_not_executed(self) -> bool:
         """Whether the last batch has begun, and it is known that its execution has not."""
-        seen = function_calls.are_seen()
         return self.begun > self.ended and (
-            self.ran not in (self.begun, END_OF_DATA) if seen else not self.traces())
+            self.ran not in (self.begun, END_OF_DATA) if self._is_told else not self.traces())
 
     def cut_short(self) -> None:
         """The process ends inside this fit: a batch that was not executed is not counted."""

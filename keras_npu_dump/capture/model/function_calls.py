@@ -1,4 +1,4 @@
-"""Sees executions of training functions, in whatever loop a script has written.
+"""Sees executions of functions, in whatever loop a script has written.
 
 Each concrete function that runs outside of any other is a graph on the device, with a counter
 of its own (adapter npu_device.cpp; GE davinci_model.cc). TensorFlow runs every one of them,
@@ -39,7 +39,7 @@ class Listener:
     """Hears of executions; does nothing by itself."""
 
     def begins(self, known: Known) -> Any:
-        """An execution begins.
+        """An execution begins, of a function that trains or of any other.
 
         Args:
           known: its function.
@@ -56,6 +56,9 @@ class Listener:
 
     def raised(self, execution: Any, error: BaseException) -> None:
         """It was left by an exception."""
+
+    def gave_up(self) -> None:
+        """It hears of no more executions, for a fault of ours."""
 
 
 class _Watch:
@@ -76,8 +79,8 @@ def listen(listener: Listener) -> None:
 
 
 def are_seen() -> bool:
-    """Whether executions are seen at all."""
-    return _WATCH.installed
+    """Whether executions are seen at all, and somebody hears of them."""
+    return _WATCH.installed and _WATCH.listener is not None
 
 
 def install() -> None:
@@ -120,7 +123,7 @@ def _begin(listener: Listener, function: Any) -> Any:
         known = function.__dict__.get(_NOTE)
         if known is None:
             known = function.__dict__[_NOTE] = _look_into(function)
-        return listener.begins(known) if known.trains else None
+        return listener.begins(known)
     except DumpError:
         raise
     except Exception as error:
@@ -137,7 +140,9 @@ def _safely(tell: Callable[..., None], *values: Any) -> None:
 
 def _give_up(error: Exception) -> None:
     """A fault of ours ends no training."""
-    _WATCH.listener = None
+    listener, _WATCH.listener = _WATCH.listener, None
+    if listener is not None:
+        listener.gave_up()
     messages.warning("Executions are not counted any more, which is a fault of keras_npu_dump:"
                      " %s: %s", type(error).__name__, error)
 

@@ -79,6 +79,19 @@ def describe(function: Any) -> Tuple[Optional[str], List[str]]:
     return describe_concrete(concrete)
 
 
+def names(function: Any) -> Optional[List[Optional[str]]]:
+    """Names of all concrete functions of a tf.function; None where TensorFlow does not show them.
+
+    Args:
+      function: the tf.function.
+    """
+    try:
+        concrete = list(function._list_all_concrete_functions())
+    except Exception:
+        return None  # private to TensorFlow, as above
+    return [describe_concrete(one, with_operators=False)[0] for one in concrete]
+
+
 def describe_concrete(concrete: Any, with_operators: bool = True) -> Tuple[Optional[str],
                                                                            List[str]]:
     """Name of a concrete function, and of its compute operators: of those that are executed.

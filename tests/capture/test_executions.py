@@ -1,0 +1,98 @@
+"""Is an execution that is seen counted for the fit, step or loop that it belongs to?
+
+Each script counts on the emulator, which names its folders by what was really executed.
+"""
+import json
+
+from tests.conftest import run_python
+
+PRELUDE = """
+import json, sys
+import numpy as np
+import keras_npu_dump
+from keras_npu_dump import DumpSession, NpuDumpCallback
+from keras_npu_dump.capture.model import function_calls
+keras_npu_dump.emulator.install()
+import npu_device
+import tensorflow as tf
+
+X = np.arange(48, dtype=np.float32).reshape(16, 3) / 50
+Y = X.sum(axis=1, keepdims=True)
+
+def net(name=None):
+    model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(1)], name=name)
+    model.compile("sgd", "mse")
+    return model
+
+def unknown_size():
+    def batches():
+        for number in range(4):
+            yield X[4 * number:4 * number + 4], Y[4 * number:4 * number + 4]
+    return tf.data.Dataset.from_generator(
+        batches, output_signature=(tf.TensorSpec((4, 3)), tf.TensorSpec((4, 1))))
+
+def lines(face):
+    with open(face._capture.journal.path) as file:
+        return [json.loads(line) for line in file]
+
+def counts(face):
+    return {one["section"]: one["count"] for one in lines(face) if one["event"] == "count"}
+
+def steps_of(face):
+    return [[[one.data_index, one.iteration and [one.iteration[name] for name in (
+                  "fit", "epoch", "batch")]] for one in pair.steps]
+            for pair in face.manifest.pairs if pair.role == "train"]
+"""
+
+
+def answer(code, folder, env=None):
+    done = run_python(PRELUDE + code, folder, env=env)
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def test_only_the_fits_own_function_tells_where_its_data_ended(tmp_path):
+    """Of a model without gradients, beside another's train_on_batch, and when nobody listens."""
+    (ends, first, after, are_seen), _ = answer("""
+class NoGradients(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.mean = tf.Variable(tf.zeros(3), trainable=False)
+
+    def call(self, x):
+        return x * self.mean
+
+    def train_step(self, data):
+        mean = tf.reduce_mean(tf.matmul(data[0], tf.eye(3)), 0)
+        self.mean.assign_add(mean)
+        return {"loss": tf.reduce_mean(mean)}
+
+class Critic(tf.keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        critic.train_on_batch(X[:4], Y[:4])
+
+dump = NpuDumpCallback(dump_path="d", dump_step="0|4|5")
+npu_device.open().as_default()
+critic = net("critic")
+first = NoGradients()
+first.compile()
+first.fit(unknown_size(), epochs=2, verbose=0, callbacks=[dump])
+net("second").fit(unknown_size(), epochs=2, verbose=0, callbacks=[dump, Critic()])
+function_calls._give_up(ValueError("on purpose"))
+net("third").fit(unknown_size(), epochs=2, verbose=0, callbacks=[dump])
+models = {one["section"]: one["model"] for one in lines(dump) if one["event"] == "section"}
+ends = {}
+for one in lines(dump):
+    if one["event"] == "end-of-data":
+        ends.setdefault(models[one["section"]], []).append(one["data_index"])
+after = {}
+for one in lines(dump):
+    if one["event"] == "execution" and one["data_index"] in (4, 5):
+        after.setdefault(models[one["section"]], {})[one["data_index"]] = [
+            one["epoch"], one["batch"], one.get("ends")]
+print(json.dumps([ends, first.name, after, function_calls.are_seen()]))
+""", tmp_path, env={"KERAS_NPU_DUMP_EMULATE_CANN": "eos=static"})
+    fits = {first, "second", "third"}
+    assert set(ends) == fits and all(one in ([4], [4, 8]) for one in ends.values())
+    assert {name: after[name] for name in fits} == dict.fromkeys(
+        fits, {"4": [1, 0, 1], "5": [1, 1, 1]})
+    assert not are_seen

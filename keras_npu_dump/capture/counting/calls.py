@@ -2,14 +2,16 @@
 
 Fits and steps of a session say which batch an execution belongs to. What runs in neither is a
 loop of the script's own: there a function's executions are its batches, and epochs are not
-known.
+known. A function that has run in a fit keeps the counter of that fit: train_on_batch executes it,
+too, and so does a fit that nobody counts.
 """
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.capture.counting.fit import END_OF_DATA, Fit
 from keras_npu_dump.capture.model import function_calls
+from keras_npu_dump.capture.model.optimizer_updates import Updates
 from keras_npu_dump.capture.process import raised
 from keras_npu_dump.capture.process.capture import Capture
 from keras_npu_dump.errors import DumpError
@@ -22,6 +24,8 @@ INTERRUPTED = ("an earlier call was interrupted, which may have run or not; the 
 _LOOP = ("NPU_LOOP_SIZE=%d: a function that is a loop and returns nothing takes that many indices"
          " in a call")
 _GIVEN_UP = "its executions are not counted any more, which is a fault of keras_npu_dump"
+_IN_NO_FIT = ("it ran in no fit that this callback has seen (train_on_batch, or a fit without the"
+              " callback), its batch is not known")
 _OUTSIDE = "it ran outside of `with dump.step():`, its batch is not known"
 
 if TYPE_CHECKING:
@@ -44,6 +48,25 @@ class RunningExecution(NamedTuple):
     watched: bool = False
 
 
+class _OfFit(NamedTuple):
+    """A function that has run in a fit.
+
+    Attributes:
+      section: that fits count it in.
+      updates: what is known of the optimizer of its model.
+      batches: how many an execution takes, and so how often it updates.
+    """
+
+    section: Section
+    updates: Updates
+    batches: int
+
+    def ran(self, executions: int) -> None:
+        """Outside of fits: the next fit of the model need not ask the optimizer for these."""
+        if self.updates.last is not None:
+            self.updates.last += executions * self.batches
+
+
 class Calls(function_calls.Listener):
     """Hears of every execution of a training function in this process.
 
@@ -58,7 +81,7 @@ class Calls(function_calls.Listener):
         self._capture = capture
         self._lock = threading.RLock()
         self._sections: Dict[Any, Section] = {}
-        self._of_fits: Set[Any] = set()
+        self._of_fits: Dict[Any, _OfFit] = {}
         self._loop_number: Optional[int] = None
         self._running: List[RunningExecution] = []
         # The last exception that left an execution: its id, for it must not be kept alive.
@@ -78,27 +101,44 @@ class Calls(function_calls.Listener):
 
     def _counted(self, known: function_calls.Known) -> Optional[RunningExecution]:
         fit: Optional[Fit] = self._capture.active_fit
+        key = _key(known)
         while fit is not None:
             if fit.executes(known):
                 fit.ran, fit.seen = fit.begun, True
-                self._of_fits.add(_key(known))
+                if key not in self._of_fits:
+                    self._of_fits[key] = _OfFit(
+                        fit.section, self._capture.updates_of(fit.model), fit.inner)
                 return RunningExecution(fit.section, max(0, fit.section.index - 1), fit)
             fit = fit.outer
-        if not known.trains or _key(known) in self._of_fits:
-            return None  # train_on_batch, which the optimizer's count tells of
+        of_fit = self._of_fits.get(key)
+        if of_fit is not None:
+            of_fit.ran(1)
+        elif not known.trains:
+            return None
         if self.step is not None:
             called: Optional[RunningExecution] = self.step.called(known)
             return called
-        return self._in_no_step(known)
+        return self._in_no_step(known) if of_fit is None else self._in_no_fit(of_fit.section)
 
     def section(self, known: function_calls.Known) -> Optional[Section]:
         """The counter of a function, None before its first execution."""
-        return self._sections.get(_key(known))
+        of_fit = self._of_fits.get(_key(known))
+        return self._sections.get(_key(known)) if of_fit is None else of_fit.section
+
+    def retraced(self, name: Optional[str], section: Section) -> None:
+        """A function of a fit turned out to have a counter of its own.
+
+        Args:
+          name: of the function.
+          section: its counter.
+        """
+        if name in self._of_fits:
+            self._of_fits[name] = self._of_fits[name]._replace(section=section)
 
     @property
     def knows_functions(self) -> bool:
-        """Whether a training function has run in no fit."""
-        return bool(self._sections)
+        """Whether a training function has run before."""
+        return bool(self._sections or self._of_fits)
 
     @property
     def of_loops(self) -> Optional[Section]:
@@ -115,6 +155,17 @@ class Calls(function_calls.Listener):
         self._sections[_key(known)] = section
         self._capture.journal.graph(section, known.name, known.operators)
         return section
+
+    def _in_no_fit(self, section: Section) -> RunningExecution:
+        capture, journal = self._capture, self._capture.journal
+        capture.raise_failure()
+        index = section.index
+        section.index = index + 1
+        wanted = index >= section.next_wanted and journal.wants(index, section.ends)
+        if wanted:
+            capture.lookout.look()
+            journal.outside(section, index, _IN_NO_FIT)
+        return RunningExecution(section, index, None, wanted)
 
     def _in_no_step(self, known: function_calls.Known) -> RunningExecution:
         capture = self._capture
@@ -167,6 +218,10 @@ class Calls(function_calls.Listener):
         if size > 1:
             section.doubt(_LOOP % size)
         self._capture.journal.end_of_data(section, execution.data_index)
+        for of_fit in self._of_fits.values():
+            if of_fit.section is section:
+                of_fit.ran(-1)
+                break
         if self.step is not None:
             self.step.took_back(section)
 

@@ -180,7 +180,10 @@ class Fit:
         """Moves the last execution to a new section."""
         old = self.section
         new = self.capture.journal.retraced(old, self._iteration(*self.last))
-        self.capture.journal.graph(new, *train_function.describe(self.function))
+        name, operators = train_function.describe(self.function)
+        self.capture.journal.graph(new, name, operators)
+        if self.capture.calls is not None:
+            self.capture.calls.retraced(name, new)
         self.capture.replace_section(old, new)
         self.written = []
         self.section = new

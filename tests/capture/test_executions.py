@@ -127,3 +127,31 @@ print(json.dumps([batches_of(dump), doubted, counts]))
         assert counts == [6, 5]
     assert doubted == []
     assert "the optimizer counted" not in stderr
+
+
+def test_a_loop_and_a_fit_on_a_device_opened_by_an_earlier_name(tmp_path):
+    (batches, fits), _ = answer("""
+npu_open = npu_device.open
+keras_npu_dump.apply(dump_path="d", dump_step=None)
+npu_open().as_default()
+model, optimizer = net(), tf.keras.optimizers.SGD(0.01)
+
+@tf.function
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x) - y))
+    variables = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+
+for number in range(3):
+    train_step(tf.constant(X[:4]), tf.constant(Y[:4]))
+dump = NpuDumpCallback()
+model.fit(X[:8], Y[:8], batch_size=4, verbose=0, callbacks=[dump])
+train_step(tf.constant(X[:4]), tf.constant(Y[:4]))
+fits = [[one["fit"], one["model"]] for one in lines(dump) if one["event"] == "fit"]
+batches = [[[one.iteration[name] for name in ("fit", "epoch", "batch")] for one in pair.steps]
+           for pair in dump.manifest.pairs if pair.role == "train"]
+print(json.dumps([batches, [fits, model.name]]))
+""", tmp_path)
+    assert batches == [[[0, 0, batch] for batch in range(4)], [[1, 0, 0], [1, 0, 1]]]
+    assert fits[0] == [[0, "loop"], [1, fits[1]]]

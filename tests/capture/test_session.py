@@ -287,6 +287,21 @@ print(json.dumps(by_function(dump)))
     assert found["a"] == {"0": [0, 0], "1": [0, 1], "2": [0, 0], "3": [0, 1]}
 
 
+def test_steps_add_up_where_a_session_is_entered_again(tmp_path):
+    (_, counts), _ = answer(CALLS + """
+for epoch in range(3):
+    with dump:
+        for step in range(5):
+            with dump.step():
+                call(dump, "a")
+                call(dump, "a")
+                if step:
+                    call(dump, "b")
+print(json.dumps(by_function(dump)))
+""", tmp_path)
+    assert counts == {"a": [30, 15], "b": [12, 15]}
+
+
 def test_the_end_of_data_inside_the_function_is_no_step(tmp_path):
     """Three passes of two batches, read by the function itself; the last in no epoch's end."""
     with with_tensorflow():

@@ -49,9 +49,9 @@ def test_a_loop_that_nobody_has_changed_is_counted_by_executions(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, d_step, g_step", [
-    # The first execution was before the loop: step k is execution k + 1.
+    # The first execution was before the loop, in fit 0: step k is execution k + 1.
     (["--shared", "--outside", "--every=2", "--steps=2"],
-     [(0, None), (3, (0, 1, 0))], [(0, (0, 0, 0))])])
+     [(0, None), (3, (1, 1, 0))], [(0, (1, 0, 0))])])
 def test_executions_outside_of_steps_and_in_some_steps_only(tmp_path, arguments, d_step, g_step):
     run_main(tmp_path, "gan.py", *arguments, options=["--data_dump_step=0|3"])
     document = manifest(tmp_path)

@@ -75,6 +75,7 @@ class Calls(function_calls.Listener):
 
     Attributes:
       step: the loop of which a step is open, None outside of steps.
+      steps: of the loops that have ended, for each section that ran in some of theirs.
     """
 
     def __init__(self, capture: Capture):
@@ -87,12 +88,17 @@ class Calls(function_calls.Listener):
         # The last exception that left an execution: its id, for it must not be kept alive.
         self._last: Optional[Tuple[int, Failure]] = None
         self.step: "Optional[HandLoop]" = None
+        self.steps: Dict[int, int] = {}
 
     def begins(self, known: function_calls.Known) -> Optional[RunningExecution]:
         """See Listener."""
         capture = self._capture
-        if capture.pid != os.getpid() or capture.opened_options is None:
+        if capture.pid != os.getpid():
             return None
+        if capture.opened_options is None:
+            capture.look_at_device()  # a name from before ours may have opened it
+            if capture.opened_options is None:
+                return None
         with self._lock:
             running = self._counted(known)
             if running is not None:
@@ -171,7 +177,7 @@ class Calls(function_calls.Listener):
         capture = self._capture
         capture.raise_failure()
         if self._loop_number is None:
-            self._loop_number = capture.start_own_loop()
+            self._loop_number = capture.start_fit("loop", None, None)
         section = self.section(known) or self.tie(known, capture.journal.start_section(
             "loop", CALL))
         index = section.index

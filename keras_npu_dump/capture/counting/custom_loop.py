@@ -39,6 +39,8 @@ class HandLoop:
         self.epoch = 0
         self._number = capture.start_fit(getattr(model, "name", None) or "loop", None, None)
         self._functions: List[Section] = []  # those of functions that ran in steps of this loop
+        self._steps: Dict[int, int] = {} if capture.calls is None else capture.calls.steps
+        self._before: Dict[int, int] = dict(self._steps)  # in loops that were entered earlier
         self._epochs = _Epochs()
         self._step = _OpenStep(0, None)
         self._is_open = False
@@ -154,8 +156,13 @@ class HandLoop:
         if self._capture.calls is not None and self._capture.calls.step is self:
             self._capture.calls.step = None
         for section in self._functions:
+            self._steps[section.number] = self._steps_of(section)
             if section.steps is not None:
-                section.steps = self._epochs.steps
+                section.steps = self._steps_of(section)
+
+    def _steps_of(self, section: Section) -> int:
+        """How many steps there were in the loops in which a function ran."""
+        return self._before.get(section.number, 0) + self._epochs.steps
 
     def interrupted(self, ran: Optional[bool]) -> None:
         """The call was left by an exception.
@@ -219,7 +226,7 @@ class HandLoop:
         before = self._epochs.count(section)
         if section.steps is None and before == self._epochs.in_epoch - 1:
             return self._step.batch
-        section.steps = self._epochs.steps
+        section.steps = self._steps_of(section)
         return before
 
 

@@ -187,15 +187,6 @@ class Capture:
         self._look_at_script()
         return self.journal.start_fit(model_name, epochs, steps)
 
-    def start_own_loop(self) -> int:
-        """A training function runs in no fit and no loop that we are told of.
-
-        Returns:
-          The number of the next fit, which there may never be.
-        """
-        self._look_at_script()
-        return self.journal.fits
-
     def _look_at_script(self) -> None:
         self.lookout.look()
         self.look_at_device()

@@ -287,6 +287,32 @@ print(json.dumps(by_function(dump)))
     assert found["a"] == {"0": [0, 0], "1": [0, 1], "2": [0, 0], "3": [0, 1]}
 
 
+def test_hooks_by_hand_that_an_exception_left_have_no_open_step(tmp_path):
+    """Neither after an exception in an execution, nor where another loop begins."""
+    (found, open_steps, outside), _ = answer(CALLS + """
+from keras_npu_dump.capture.counting.custom_loop import HandLoop
+calls, loop, open_steps = dump._capture.calls, HandLoop(dump._capture, object()), []
+loop.begin(0)
+call(dump, "a")
+loop.end(0)
+loop.begin(1)
+calls.raised(calls.begins(Known("a", True, [])), KeyError("in the execution"))
+open_steps.append(calls.step is not None)
+call(dump, "b")               # in no step
+loop.begin(1)                 # left by an exception before anything was executed
+open_steps.append(calls.step is not None)
+other = HandLoop(dump._capture, object())
+open_steps.append(calls.step is not None)
+loop.begin(1)
+call(dump, "a")
+loop.end(1)
+outside = [one.reason for one in dump._capture.journal.sections if one.graph_name == "b"]
+print(json.dumps([by_function(dump)[0]["a"], open_steps, outside]))
+""", tmp_path)
+    assert open_steps == [False, True, False] and outside == ["call"]
+    assert found == {"0": [0, 0], "1": [0, 1], "2": [0, 2]}
+
+
 def test_steps_add_up_where_a_session_is_entered_again(tmp_path):
     (_, counts), _ = answer(CALLS + """
 for epoch in range(3):

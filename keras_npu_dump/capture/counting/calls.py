@@ -214,6 +214,7 @@ class Calls(function_calls.Listener):
             return
         if execution.fit is None:
             section.doubt(INTERRUPTED)
+            self.leave_step()
         failure = self._described(error, execution)
         self._last = (id(error), failure)
         self._capture.record.add_raised(failure)
@@ -245,6 +246,12 @@ class Calls(function_calls.Listener):
         """See Listener."""
         for section in self._sections.values():
             section.doubt(_GIVEN_UP)
+
+    def leave_step(self) -> None:
+        """Hooks by hand are not told that an exception left their step: what runs from here on
+        is none of it, until its next begin."""
+        if self.step is not None and self.step.is_by_hand:
+            self.step = None
 
     def cut_short(self) -> None:
         """The process ends: what is noted ahead and did not run is taken back."""

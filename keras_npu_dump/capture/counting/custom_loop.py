@@ -28,6 +28,7 @@ class HandLoop:
 
     Attributes:
       epoch: epoch of the next call.
+      is_by_hand: the open step is one of hooks that are called by hand.
     """
 
     def __init__(self, capture: Capture, owner: Any, model: Any = None):
@@ -43,7 +44,9 @@ class HandLoop:
         self._before: Dict[int, int] = dict(self._steps)  # in loops that were entered earlier
         self._epochs = _Epochs()
         self._step = _OpenStep(0, None)
-        self._is_open = False
+        self._is_open = self.is_by_hand = False
+        if capture.calls is not None:
+            capture.calls.leave_step()
 
     def begin(self, batch: int, batches: Optional[int] = None) -> None:
         """A call begins.
@@ -62,7 +65,7 @@ class HandLoop:
         step = self._step = _OpenStep(batch, batches)
         # With loops on the device the indices depend on how many batches the call takes.
         step.deferred = batches is None and self._capture.loop_size.value > 1
-        self._is_open = True
+        self._is_open, self.is_by_hand = True, batches is None
         if self._capture.calls is not None:
             self._capture.calls.step = self
         if not step.deferred and not self._is_open_question:

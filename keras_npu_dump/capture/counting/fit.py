@@ -68,6 +68,8 @@ class Fit:
         self.updates = optimizer_updates.updates(model)
         self._count_unseen_before()
         self.first = self.section.index
+        if capture.calls is not None:
+            capture.calls.leave_step()
 
     @property
     def end_index(self) -> Optional[int]:

@@ -129,6 +129,39 @@ print(json.dumps([batches_of(dump), doubted, counts]))
     assert "the optimizer counted" not in stderr
 
 
+def test_after_a_fit_that_was_left_train_on_batch_is_none_of_it(tmp_path):
+    """Inside a fit the function that it shares is not taken for the end of that fit."""
+    (count, batches, doubts), _ = answer("""
+class Also(tf.keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        if self.params["epochs"] == 2:
+            raise KeyError("on purpose")
+        model.train_on_batch(X[:4], Y[:4])
+
+dump = NpuDumpCallback(dump_path="d", dump_step=None)
+npu_device.open().as_default()
+model = net()
+
+def fit(*callbacks, epochs=1):
+    model.fit(X[:8], Y[:8], batch_size=4, verbose=0, callbacks=[dump, *callbacks], epochs=epochs)
+
+try:
+    fit(Also(), epochs=2)                        # ends with its first batch
+except KeyError:
+    for _ in range(3):
+        model.train_on_batch(X[:4], Y[:4])
+fit()
+fit(Also())                                      # each of two batches is followed by another
+section = dump._capture.journal.sections[0]
+print(json.dumps([section.index, max(batches_of(dump), key=len)[:6], section.doubts]))
+""", tmp_path)
+    if count == 10:  # Keras 2
+        assert batches == [[0, 0], None, None, None, [0, 0], [0, 1]]
+        assert len(doubts) == 1 and "optimizer counted 2 updates" in doubts[0]
+    else:
+        assert (count, doubts) == (5, [])
+
+
 def test_a_loop_and_a_fit_on_a_device_opened_by_an_earlier_name(tmp_path):
     (batches, fits), _ = answer("""
 npu_open = npu_device.open

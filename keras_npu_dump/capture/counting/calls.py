@@ -109,7 +109,7 @@ class Calls(function_calls.Listener):
         fit: Optional[Fit] = self._capture.active_fit
         key = _key(known)
         while fit is not None:
-            if fit.executes(known):
+            if fit.executes(known) and not self._is_over(fit):
                 fit.ran, fit.seen = fit.begun, True
                 if key not in self._of_fits:
                     self._of_fits[key] = _OfFit(
@@ -125,6 +125,16 @@ class Calls(function_calls.Listener):
             called: Optional[RunningExecution] = self.step.called(known)
             return called
         return self._in_no_step(known) if of_fit is None else self._in_no_fit(of_fit.section)
+
+    def _is_over(self, fit: Fit) -> bool:
+        """Whether an exception has left a fit; nobody tells, until the next begins."""
+        if fit.ran != fit.begun or not fit.caller.is_gone():
+            return False
+        inside: Optional[Fit] = self._capture.active_fit
+        while inside is not None and inside is not fit.outer:
+            inside.interrupted()
+            inside = inside.outer
+        return True
 
     def section(self, known: function_calls.Known) -> Optional[Section]:
         """The counter of a function, None before its first execution."""

@@ -4,6 +4,7 @@ Either way the next fit begins before the first has ended. What tells the two ca
 whether the code that calls the hooks of the first, Keras's CallbackList, is still at work.
 """
 import sys
+import threading
 import weakref
 from typing import Any, Optional
 
@@ -15,9 +16,10 @@ class Caller:
       callback: whose hook is called; its own methods are passed over.
     """
 
-    __slots__ = ("_reference",)
+    __slots__ = ("_reference", "_thread")
 
     def __init__(self, callback: Any):
+        self._thread = threading.get_ident()
         self._reference: Any = None
         found = _object_behind(callback)
         try:
@@ -48,6 +50,17 @@ class Caller:
                     return True
             frame = frame.f_back
         return False
+
+    def is_gone(self) -> bool:
+        """Whether this fit is over, as an exception has left it; False where nothing is known."""
+        if self._reference is None or self._thread != threading.get_ident():
+            return False
+        mine, frame = self._object(), sys._getframe(1)  # type: Any, Any
+        while mine is not None and frame is not None:
+            if any(one is mine for one in list(frame.f_locals.values())):
+                return False
+            frame = frame.f_back
+        return True
 
 
 def _object_behind(callback: Any) -> Optional[Any]:

@@ -11,7 +11,7 @@ import json, sys
 import numpy as np
 import keras_npu_dump
 from keras_npu_dump import DumpSession, NpuDumpCallback
-from keras_npu_dump.capture.model import function_calls
+from keras_npu_dump.capture.model import function_calls, train_function
 keras_npu_dump.emulator.install()
 import npu_device
 import tensorflow as tf
@@ -69,6 +69,8 @@ class Critic(tf.keras.callbacks.Callback):
 dump = NpuDumpCallback(dump_path="d", dump_step="0|4|5")
 npu_device.open().as_default()
 critic = net("critic")
+signed = tf.function(lambda x: x, input_signature=[tf.TensorSpec(())])
+assert train_function.names(signed) is None and signed.experimental_get_tracing_count() == 0
 first = NoGradients()
 first.compile()
 first.fit(unknown_size(), epochs=2, verbose=0, callbacks=[dump])
@@ -131,7 +133,7 @@ print(json.dumps([batches_of(dump), doubted, counts]))
 
 def test_after_a_fit_that_was_left_train_on_batch_is_none_of_it(tmp_path):
     """Inside a fit the function that it shares is not taken for the end of that fit."""
-    (count, batches, doubts), _ = answer("""
+    (count, batches, doubts, known), _ = answer("""
 class Also(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         if self.params["epochs"] == 2:
@@ -143,21 +145,24 @@ npu_device.open().as_default()
 model = net()
 
 def fit(*callbacks, epochs=1):
-    model.fit(X[:8], Y[:8], batch_size=4, verbose=0, callbacks=[dump, *callbacks], epochs=epochs)
+    model.fit(X[:8], Y[:8], batch_size=4, verbose=0, callbacks=[*callbacks, dump], epochs=epochs)
 
 try:
-    fit(Also(), epochs=2)                        # ends with its first batch
+    fit(Also(), epochs=2)                        # left before the end of its first batch is told
 except KeyError:
+    known = []
     for _ in range(3):
         model.train_on_batch(X[:4], Y[:4])
+        known.append(dump._capture.journal.sections[0].graph_known)
 fit()
 fit(Also())                                      # each of two batches is followed by another
 section = dump._capture.journal.sections[0]
-print(json.dumps([section.index, max(batches_of(dump), key=len)[:6], section.doubts]))
+print(json.dumps([section.index, max(batches_of(dump), key=len)[:6], section.doubts[1:], known]))
 """, tmp_path)
     if count == 10:  # Keras 2
         assert batches == [[0, 0], None, None, None, [0, 0], [0, 1]]
         assert len(doubts) == 1 and "optimizer counted 2 updates" in doubts[0]
+        assert known == [True, True, True]  # two functions may run in a step after it
     else:
         assert (count, doubts) == (5, [])
 

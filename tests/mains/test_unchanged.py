@@ -124,7 +124,7 @@ def test_a_fit_that_runs_eagerly_is_named_as_the_cause(tmp_path):
 def test_a_custom_loop_is_dumped_and_told_how_to_tie_its_batches(tmp_path):
     done = run_main(tmp_path, "custom_loop.py", options=["--data_dump_step=0|5"])
     assert trained(manifest(tmp_path)) == [[FIRST, (5, (0, 0, 5))]]
-    assert "DumpSession" in done.stderr and "epochs are not known" in done.stderr
+    assert "DumpSession" in done.stderr and "epochs, which are not known" in done.stderr
 
 
 @pytest.mark.parametrize("eos, counts", [("skipped", False), ("static", True)])

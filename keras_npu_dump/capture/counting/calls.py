@@ -119,6 +119,8 @@ class Calls(function_calls.Listener):
         of_fit = self._of_fits.get(key)
         if of_fit is not None:
             of_fit.ran(1)
+            if not of_fit.section.graph_known:  # that fit was left before it told
+                self._capture.journal.graph(of_fit.section, known.name, known.operators)
         elif not known.trains:
             return None
         if self.step is not None:

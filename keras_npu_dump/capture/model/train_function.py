@@ -83,8 +83,11 @@ def names(function: Any) -> Optional[List[Optional[str]]]:
     """Names of all concrete functions of a tf.function; None where TensorFlow does not show them.
 
     Args:
-      function: the tf.function.
+      function: the tf.function. One with an `input_signature` is traced by the question, which
+        may come while it is being traced: it is not asked.
     """
+    if getattr(function, "input_signature", None) is not None:
+        return None
     try:
         concrete = list(function._list_all_concrete_functions())
     except Exception:

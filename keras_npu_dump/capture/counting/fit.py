@@ -55,7 +55,7 @@ class Fit:
         self.begun = self.ended = self.aborted = 0
         self.ran: Optional[int] = 0  # `begun` when an execution was last seen to begin
         self.seen = False  # whether one ever was
-        self.names: Dict[str, bool] = {}  # of functions that ran meanwhile: is it this fit's?
+        self.names: Dict[Any, bool] = {}  # of functions that ran meanwhile: is it this fit's?
         self.lock = threading.Lock()
         self.describe_pending = False
         self.written: List[Dict[str, Any]] = []
@@ -99,16 +99,14 @@ class Fit:
         """Whether a function that runs in this fit is the fit's own, whatever it computes.
 
         Callbacks and other threads run training functions, too. An own one may still be called
-        by train_on_batch, which the optimizer's count tells of.
+        by train_on_batch, which the optimizer's count tells of. `names` has the answer from now
+        on, where there is one.
         """
-        name = known.name
-        found = None if name is None else self.names.get(name)
-        if found is None:
-            names = train_function.names(self.function)
-            if names is None or name is None:
-                return known.trains and self.ran != self.begun  # the first is taken for it
-            found = self.names[name] = name in names
-        return found
+        names = train_function.names(self.function)
+        if names is None or known.name is None:
+            return known.trains and self.ran != self.begun  # the first is taken for it
+        own = self.names[known.name] = known.name in names
+        return own
 
     def _count_unseen_before(self) -> None:
         """Executions between the fits, which the optimizer knows of."""

@@ -6,7 +6,7 @@ ODD = [
     "tab\tin{}", "\udcff\udcfe not UTF-8 {}", "{}" + "x" * 250, "-rf{}", "$(touch pwned{})",
     "`touch pwned{}`", ";touch pwned{};", "'\"quotes{}", " blank{} ", "back\\slash{}", "{}%s%n{{}}",
     "\u202eright to left{}", "=cmd|'calc'!A{}", "<script>alert({})", "\u4f60\u597d{}",
-    "...{}", "\x7f{}", "[red]markup{}[/red]", "*?{}", "nul{}.\u2028line",
+    "...{}", "\x7f{}", "[red]markup{}[bold]", "*?{}", "nul{}.\u2028line",
 ]
 # What a dump file's, a graph's or a folder's name has around the part that is free.
 AROUND = {

@@ -48,7 +48,7 @@ def _broken(name, target):
                 content.decode("utf-8")]
             number = tree.rng.randrange(len(lines))
             lines[number] = _value_of(tree, lines[number], BROKEN[name](tree))
-        except (ValueError, IndexError):
+        except (ValueError, IndexError, RecursionError):
             return False  # changed before
         os.unlink(path)
         with open(path, "w", encoding="utf-8") as stream:

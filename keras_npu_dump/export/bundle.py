@@ -14,6 +14,8 @@ from typing import IO, Any, Iterable, Iterator, Tuple
 from keras_npu_dump.errors import FormatError, InputError
 from keras_npu_dump.files.private_folders import make_private
 from keras_npu_dump.files.regular import open_regular
+from keras_npu_dump.formats.tensor.header import MAX_FILE
+from keras_npu_dump.sizes import human_bytes
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 1 << 20
@@ -205,12 +207,16 @@ class Archive:
 
 @contextlib.contextmanager
 def _reading(path: str) -> Iterator[Tuple[IO[bytes], int]]:
-    """An open regular file and its bytes. FormatError where it cannot be opened."""
+    """An open regular file and its bytes. FormatError where it cannot be opened, or is larger
+    than anything that a device or GE writes: it would be copied for hours."""
     try:
         fd, size = open_regular(path)
     except OSError as error:
         raise FormatError(path, error.strerror or str(error)) from None
     with os.fdopen(fd, "rb", buffering=0) as stream:
+        if size > MAX_FILE:
+            raise FormatError(path, "%s are more than any file of a dump has, at most %s are copied"
+                              % (human_bytes(size), human_bytes(MAX_FILE)))
         yield stream, size
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from keras_npu_dump.cli import main
+from keras_npu_dump.errors import FormatError
+from keras_npu_dump.export.bundle import Archive, Folder
 from keras_npu_dump.export.msaccucmp import export_msaccucmp
 from keras_npu_dump.export.npy import export_npy
 from tests.analysis.synthetic import Job, op
@@ -241,3 +243,12 @@ def test_a_working_directory_that_was_deleted(here, capsys, monkeypatch, command
         assert shown.err.startswith("keras-npu-dump: error: ") and shown.err.count("\n") == 1
     else:
         assert shown.out
+
+
+def test_a_terabyte_is_not_copied(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"x")
+    os.truncate(str(file), 1 << 40)
+    for maker, target in ((Folder, "folder"), (Archive, "a.tar.gz")):
+        with maker(str(tmp_path / target)) as made, pytest.raises(FormatError, match="at most"):
+            made.add(str(file), "copy")

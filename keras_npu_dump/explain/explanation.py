@@ -8,7 +8,6 @@ from typing import Dict, List, Mapping, NamedTuple, Optional
 from keras_npu_dump.errors import InputError
 
 ENGLISH, CHINESE = "en", "zh"
-LANGUAGES = (ENGLISH, CHINESE)
 
 
 class Explanation(NamedTuple):

@@ -40,15 +40,13 @@ def is_importing_here() -> bool:
     return any(True for _ in _specs_in_stack())
 
 
-def at_end(spec: Any, action: Callable[[], None]) -> bool:
-    """Has a function called when the import of a module has ended.
+def at_end(spec: Any, action: Callable[[], None]) -> None:
+    """Has a function called when the import of a module has ended; never where this spec cannot
+    be watched, or has ended meanwhile.
 
     Args:
       spec: of the module, whose import is under way.
       action: called once, in the thread of the import, which still holds the module's lock.
-
-    Returns:
-      False where this spec cannot be watched, or has ended meanwhile.
     """
     kind: Any = type(spec)
 
@@ -62,11 +60,9 @@ def at_end(spec: Any, action: Callable[[], None]) -> bool:
     try:
         spec.__class__ = watched
     except TypeError:
-        return False
+        return
     if not spec._initializing and type(spec) is watched:
         spec.__class__ = kind  # in another thread, between two lines of ours
-        return False
-    return True
 
 
 def _spec_of(module: Any) -> Any:

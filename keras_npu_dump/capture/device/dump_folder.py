@@ -1,6 +1,7 @@
-"""The dump folder: made, and checked as GE will check it."""
+"""The dump folder: made, checked as GE will check it, and what GE has put there since."""
 import os
-from typing import Optional
+import time
+from typing import List, Optional
 
 from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.private_folders import make_private
@@ -10,6 +11,35 @@ _PATH_MAX = 4096
 # What comes behind a dump path: time, device, the longest name of a model, its id and the
 # data_index, and a file of digits (adump names what is too long so; mapping.csv).
 _APPENDED = len("/20260101000000/1000/") + 255 + len("/1000000000/1000000000/12345678901234567890")
+
+_EARLIER = 2.0  # seconds by which clocks may differ
+
+
+def first_time_folder(since: float) -> str:
+    """The least name that a time folder has which was made since then.
+
+    GE names the time folder when its session starts, in local time.
+
+    Args:
+      since: seconds since the epoch.
+    """
+    return time.strftime("%Y%m%d%H%M%S", time.localtime(since - _EARLIER))
+
+
+def time_folders(dump_path: str, since: float) -> List[str]:
+    """The time folders that were made since then, by name, in order; none where it cannot be read.
+
+    Args:
+      dump_path: absolute.
+      since: seconds since the epoch.
+    """
+    oldest = first_time_folder(since)
+    try:
+        found = os.listdir(dump_path)
+    except OSError:
+        return []
+    return sorted(name for name in found
+                  if len(name) == len(oldest) and name.isdigit() and name >= oldest)
 
 
 def prepare_dump_path(dump_path: str) -> None:

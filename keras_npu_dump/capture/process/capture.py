@@ -184,13 +184,10 @@ class Capture:
         Returns:
           The number of the fit, from 0.
         """
-        self._look_at_script()
-        return self.journal.start_fit(model_name, epochs, steps)
-
-    def _look_at_script(self) -> None:
         self.lookout.look()
         self.look_at_device()
         self.tell_late_options()
+        return self.journal.start_fit(model_name, epochs, steps)
 
     def tell_late_options(self) -> None:
         """Names options that the script has set after `npu_device.open()`, at the first fit or

@@ -1,11 +1,11 @@
 """What is told once of a whole run: options that came too late, iterations that never came."""
 import glob
 import os
-import time
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from keras_npu_dump import messages, ways_out
 from keras_npu_dump.capture.device import device_module
+from keras_npu_dump.capture.device.dump_folder import time_folders
 from keras_npu_dump.capture.model import tensorflow_1
 from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.quoting import shell_word
@@ -17,8 +17,6 @@ _NO_HOOK = ("NpuDumpCallback was made, but none of its hooks was ever called: it
 if TYPE_CHECKING:
     from keras_npu_dump.capture.process.capture import Capture
     from keras_npu_dump.records.manifest import Manifest
-
-_EARLIER = 2.0  # seconds by which clocks may differ
 
 
 def tell_late_options(opened: Dict[str, Optional[str]], now: Dict[str, Optional[str]],
@@ -155,13 +153,8 @@ def _has_dumped(capture: "Capture") -> bool:
 
 
 def _time_folders(capture: "Capture") -> List[str]:
-    oldest = time.strftime("%Y%m%d%H%M%S", time.localtime(capture.since - _EARLIER))
-    try:
-        names = os.listdir(capture.dump_path)
-    except OSError:
-        return []
-    return [os.path.join(capture.dump_path, name) for name in names
-            if len(name) == len(oldest) and name.isdigit() and name >= oldest]
+    return [os.path.join(capture.dump_path, name)
+            for name in time_folders(capture.dump_path, capture.since)]
 
 
 def _has_only_used(capture: "Capture") -> bool:

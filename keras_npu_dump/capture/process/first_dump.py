@@ -11,6 +11,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.capture.device import disk_space
+from keras_npu_dump.capture.device.dump_folder import time_folders
 from keras_npu_dump.capture.process.forecast import Forecast
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.errors import DumpError
@@ -23,7 +24,6 @@ from keras_npu_dump.sizes import human_bytes
 PATIENCE = 60.0
 MORE_EXECUTIONS = 2
 FIRST_LOOK, LONGEST_PAUSE = 0.2, 3.0
-_EARLIER = 2.0  # seconds by which clocks may differ
 _SHARE = 0.02  # looks for further graphs take at most this part of the time that passes
 
 
@@ -74,15 +74,8 @@ def look(wanted: Wanted) -> Optional[Arrival]:
 
 def _folders(wanted: Wanted) -> List[Any]:
     """The step folders of this process."""
-    # GE names the time folder when its session starts, in local time.
-    oldest = time.strftime("%Y%m%d%H%M%S", time.localtime(wanted.since - _EARLIER))
-    try:
-        times = [name for name in os.listdir(wanted.dump_path)
-                 if len(name) == len(oldest) and name.isdigit() and name >= oldest]
-    except OSError:
-        return []
     folders = []
-    for name in sorted(times):
+    for name in time_folders(wanted.dump_path, wanted.since):
         folders += [folder for folder in tree.walk_steps(os.path.join(wanted.dump_path, name))
                     if wanted.device is None or folder.device in (None, wanted.device)]
     return folders

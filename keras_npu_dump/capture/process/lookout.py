@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Set
 
 from keras_npu_dump import messages, outages
 from keras_npu_dump.capture.device import environment
+from keras_npu_dump.capture.device.dump_folder import first_time_folder
 from keras_npu_dump.files.paths import relative_to
 from keras_npu_dump.formats import names
 from keras_npu_dump.formats.tree import numeric_key
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 # A look at folders takes at most this part of the time that passes.
 _SHARE = 0.02
-_EARLIER = 2.0  # seconds by which clocks may differ
 _MANY = 1000  # step folders that are listed by their numbers
 
 
@@ -171,7 +171,7 @@ class Lookout:
         if graph_name is None:
             return []
         capture = self._capture
-        oldest = time.strftime("%Y%m%d%H%M%S", time.localtime(capture.since - _EARLIER))
+        oldest = first_time_folder(capture.since)
         name = glob.escape(names.sanitise(graph_name))
         device = capture.record.fields["device"]
         found: List[str] = []

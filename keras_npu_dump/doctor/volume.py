@@ -2,6 +2,7 @@
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from keras_npu_dump.capture.process.forecast import remaining
 from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.config.steps import StepSet
@@ -168,11 +169,10 @@ def _number(steps: StepSet, ran: Optional[_Ran], pair: Pair) -> Optional[int]:
     """How many executions of a graph will be dumped; None where nobody knows."""
     if pair.role in _ONCE:
         return int(0 in steps)
-    none = [] if ran is None else [index for index in ran.aborted if index in steps]
-    if steps.is_all:
-        return None if ran is None else ran.executions - len(none)
-    return sum(max(0, (end if ran is None else min(end, ran.executions - 1)) - begin + 1)
-               for begin, end in steps.intervals) - len(none)
+    count = remaining(steps, -1, None if ran is None else ran.executions)
+    if count is None or ran is None:
+        return count
+    return count - sum(1 for index in ran.aborted if index in steps)
 
 
 def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair,

@@ -38,6 +38,20 @@ def shared_fixtures():
     return folder
 
 
+@pytest.fixture(scope="session")
+def vendor(tmp_path_factory):
+    """Calls the vendor's comparator, msaccucmp; skips, saying why, where it is not."""
+    from tests.formats import msaccucmp
+    try:
+        msaccucmp.python()
+    except msaccucmp.Unavailable as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    scratch = tmp_path_factory.mktemp("msaccucmp")
+    return lambda commands: msaccucmp.run(commands, scratch)
+
+
 @pytest.fixture
 def caplog(caplog):
     """pytest's, for our messages too: their logger passes nothing on to the root logger."""

@@ -119,8 +119,8 @@ def script_faults(tree):
     os.chmod(stub, 0o755)
     before = look(tree.box)
     done = subprocess.run(["bash", script, tree.box], cwd=os.path.join(tree.box, "work"), env={
-        "PATH": stubs + ":/usr/bin:/bin"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        timeout=60)
+        "PATH": stubs + ":/usr/bin:/bin", "MSACCUCMP": stub},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     found = ["compare.sh " + one for one in changes(before, look(tree.box))]
     if done.returncode:
         found.append("compare.sh ends with %d: %r" % (done.returncode, done.stderr[-200:]))

@@ -77,18 +77,60 @@ def test_copies_where_links_cannot_be(dump, tmp_path, monkeypatch):
     assert (tmp_path / "out").stat().st_mode & 0o077 == 0
 
 
-def test_the_script_runs_the_comparator_on_each_leaf(dump, tmp_path):
+# What the comparator does of interest here: its statuses and words (msaccucmp of mindstudio-probe
+# 26.2, held against the real one by tests/emulator/test_vendor_reads.py).
+DOUBLE = """
+import os, sys
+assert os.listdir(sys.argv[3]) and os.path.isfile(sys.argv[7]) and os.path.isdir(sys.argv[9])
+print(sys.argv[1], sys.argv[3][-2:], sys.argv[5], sys.argv[10:])
+word, status = os.environ["DOUBLE" + sys.argv[3][-1:]].rsplit(",", 1)
+print(word)
+sys.exit(int(status))
+"""
+
+
+def compare(dump, tmp_path, first, second):
+    """Runs compare.sh over a double whose two runs print and return what is said."""
     export_msaccucmp(str(dump), str(tmp_path / "out"))
     double = tmp_path / "msaccucmp.py"
-    double.write_text("import os, sys\n"
-                      "assert os.listdir(sys.argv[3]) and os.path.isfile(sys.argv[7])\n"
-                      "assert os.path.isdir(sys.argv[9])\n"
-                      "print(sys.argv[1], sys.argv[3][-2:], sys.argv[5], sys.argv[10:])\n")
-    out = subprocess.check_output(
+    double.write_text(DOUBLE)
+    return subprocess.run(
         ["bash", str(tmp_path / "out/compare.sh"), "/golden", "-alg", "0"],
-        env=dict(os.environ, MSACCUCMP=str(double)))
-    assert out.decode().splitlines() == ["compare /%d /golden ['-alg', '0']" % index
-                                         for index in (0, 5)]
+        env=dict(os.environ, MSACCUCMP=str(double), DOUBLE0=first, DOUBLE5=second),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+
+
+def test_the_script_compares_every_step_though_operators_without_files_are_status_2(
+        dump, tmp_path):
+    done = compare(dump, tmp_path, "fine,0", "There is no dump file for NetOutput,2")
+    assert [line for line in done.stdout.splitlines() if line.startswith("compare ")] == [
+        "compare /%d /golden ['-alg', '0']" % index for index in (0, 5)]
+    assert done.stderr == "compare.sh: 2 of 2 steps compared, results below %s/results\n" % (
+        tmp_path / "out")
+    assert done.returncode == 0
+    results = [folder for folder, _, _ in os.walk(str(tmp_path / "out/results"))]
+    assert {os.stat(folder).st_mode & 0o777 for folder in results} == {0o700}
+
+
+@pytest.mark.parametrize("first", [
+    "broken,4", "The model does not match the dump data, please check,2"])
+def test_the_script_goes_on_behind_a_step_that_fails_and_says_which(dump, tmp_path, first):
+    done = compare(dump, tmp_path, first, "fine,0")
+    assert "compare /5 /golden" in done.stdout
+    counted, which = done.stderr.splitlines()
+    assert counted.startswith("compare.sh: 1 of 2 steps compared")
+    assert which.startswith("compare.sh: not compared: rank0/%s/0 (status %s, " % (
+        TRAIN, first[-1]))
+    assert done.returncode == 1
+
+
+def test_the_script_says_where_it_looked_for_the_comparator(dump, tmp_path):
+    export_msaccucmp(str(dump), str(tmp_path / "out"))
+    done = subprocess.run(
+        ["bash", str(tmp_path / "out/compare.sh"), "/golden"], stderr=subprocess.PIPE,
+        env=dict(os.environ, ASCEND_TOOLKIT_HOME=str(tmp_path)), universal_newlines=True)
+    assert done.returncode == 2
+    assert done.stderr.endswith("Received: %s/tools/operator_cmp/compare/msaccucmp.py\n" % tmp_path)
 
 
 def test_an_archive_to_carry_out_of_a_container(dump, tmp_path):

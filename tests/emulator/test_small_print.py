@@ -84,7 +84,7 @@ def test_functions_inside_tf_data_are_said_not_to_be_dumped(observe):
 def test_files_are_marked_as_emulated(observe):
     seen = observe("layers")
     record = operators(only_step(seen, seen.result[0][0]))["mul_me"][0]
-    assert record[0].attrs["emulated"] == "keras_npu_dump"
+    assert (record[0].dfx_message, record[0].attrs) == ("emulated by keras_npu_dump", {})
     for graphs in seen.build_files().values():
         assert graphs[0].attrs["_emulated_by"] == "keras_npu_dump"
 

@@ -100,3 +100,15 @@ def run(commands, folder):
     if done.returncode or len(statuses) != len(commands):
         raise AssertionError(output[-5000:])
     return statuses, output
+
+
+def run_script(script, *arguments):
+    """Runs an exported compare.sh over the real comparator; returns the CompletedProcess."""
+    interpreter = python()
+    environment = {key: value for key, value in os.environ.items()
+                   if key != "PYTHONPATH"}
+    environment["PATH"] = os.path.dirname(interpreter) + os.pathsep + environment["PATH"]
+    environment["MSACCUCMP"] = _RUN
+    return subprocess.run(
+        ["bash", str(script)] + [str(one) for one in arguments], env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)

@@ -1,9 +1,11 @@
 """Runs msaccucmp commands without CANN, in an environment that has it.
 
     python msaccucmp_run.py COMMANDS.json
+    python msaccucmp_run.py COMMAND [ARGUMENTS]
 
 COMMANDS.json is a list of argument lists; each is run as the vendor's command
-line would run it, and its exit status printed as a line of its own. msaccucmp
+line would run it, and its exit status printed as a line of its own. A single
+command ends with that status, as the vendor's does. msaccucmp
 parses names, sizes, types and layouts itself; only the message at the head of
 a dump file goes through a library of CANN. That library is replaced here by a
 double on google.protobuf, which knows nothing of the package under test.
@@ -75,6 +77,8 @@ def main():
         lambda name, relative: os.path.abspath(__file__))
     big_dump_data.ctypes.CDLL = ParserDouble
     import msaccucmp
+    if len(sys.argv) > 2:
+        sys.exit(msaccucmp.main())
     with open(sys.argv[1], encoding="utf-8") as file:
         commands = json.load(file)
     for command in commands:

@@ -4,7 +4,6 @@ import json
 import os
 
 import numpy as np
-import pytest
 
 from keras_npu_dump.export.npy import export_npy
 from keras_npu_dump.formats import dtypes, names
@@ -16,19 +15,6 @@ from tests.formats.test_layouts import blocked_nhwc, fractal_z, numbered, nz, pe
 # What the vendor's converter reads (const_manager.py).
 TYPES = list(range(13)) + [16, 17, 23, 27, 29, 33, 34, 35]
 UNSUPPORTED = [13, 18, 28, 36, 39]
-
-
-@pytest.fixture(scope="module")
-def vendor(tmp_path_factory):
-    """Calls the vendor's command; skips, saying why, where it is not."""
-    try:
-        msaccucmp.python()
-    except msaccucmp.Unavailable as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-    scratch = tmp_path_factory.mktemp("scratch")
-    return lambda commands: msaccucmp.run(commands, scratch)
 
 
 def name_of(op_type, number):

@@ -17,8 +17,9 @@ from keras_npu_dump.formats.stats import stats_writer
 from keras_npu_dump.formats.tensor import dump_file
 from keras_npu_dump.formats.tensor.opdebug import INVALID_ID
 
-# Attribute of a dump file by which it is known for emulated.
-MARK = {"emulated": "keras_npu_dump"}
+# The `dfx_message` by which a dump file is known for emulated. The vendor's comparator takes the
+# first attribute of a file for the description of a slice, and its class has no such field.
+MARK = "emulated by keras_npu_dump"
 STREAM_ID = 0  # There are no streams here; the number is made up.
 FFTS_PLUS = 4  # task type in names of the Atlas A2
 ND = 2  # the format of a plain tensor, as a number of dump files
@@ -79,8 +80,7 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
     make_private(folder)
     stamp = CLOCK.now()
     name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
-    a2 = session.generation.files == "a2"
-    if a2:
+    if session.generation.files == "a2":
         # The highest id means "none" (runtime dump_task.cpp).
         name = name._replace(task_type=FFTS_PLUS, context_id=task_id % INVALID_ID, thread_id=0,
                              device_id=session.device_id)
@@ -88,8 +88,7 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
     if session.stats:
         stats_writer.write_stats(path, inputs, outputs, session.generation.csv)
     else:
-        # Of an A2 file the vendor's converter takes the first attribute for a slice's.
-        dump_file.write_file(path, op_name, inputs, outputs, stamp, attrs=None if a2 else MARK)
+        dump_file.write_file(path, op_name, inputs, outputs, stamp, dfx_message=MARK)
     return path
 
 

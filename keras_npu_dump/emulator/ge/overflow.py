@@ -86,5 +86,5 @@ class _OverflowWriter(dump_writer.ExecutionWriter):
         path = mapping.create_dump_file(self._folder, name)
         dump_file.write_file(path, "Node_OpDebug", (), [dump_file.TensorValue(
             record, original_op=dump_file.OriginalOp("Node_OpDebug", 0, 0, dump_writer.ND))], stamp,
-            attrs=dump_writer.MARK)
+            dfx_message=dump_writer.MARK)
         self._files += 1

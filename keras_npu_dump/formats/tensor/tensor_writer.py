@@ -106,7 +106,8 @@ def write_file(path: Path, op_name: str, inputs: Sequence[Any] = (),
                outputs: Sequence[Any] = (), dump_time: int = 0,
                buffers: Sequence[bytes] = (), spaces: Sequence[bytes] = (),
                attrs: Optional[Mapping[str, str]] = None,
-               version: str = "2.0", legacy: bool = False) -> int:
+               version: str = "2.0", legacy: bool = False,
+               dfx_message: str = "") -> int:
     """Writes one dump file, mode 0600, and returns its size in bytes.
 
     Args:
@@ -119,6 +120,8 @@ def write_file(path: Path, op_name: str, inputs: Sequence[Any] = (),
       attrs: OpAttr pairs.
       version: "2.0" is what devices write.
       legacy: write the old form, one message with the data inside.
+      dfx_message: free text of newer devices, which the vendor's comparator does not look at
+        (msaccucmp `dump_data_object.py` of mindstudio-probe 26.2); "" leaves it out.
 
     Raises:
       ValueError: an array of a type that dumps do not have.
@@ -150,6 +153,8 @@ def write_file(path: Path, op_name: str, inputs: Sequence[Any] = (),
         wire.put_bytes(header, 7, bytes(pair))
     for content in spaces:
         wire.put_bytes(header, 8, _buffer(content, legacy))
+    if dfx_message:
+        wire.put_text(header, 9, dfx_message)
     if legacy:
         return write_parts(path, [bytes(header)])
     parts = [wire.LENGTH.pack(len(header)) + bytes(header)]

@@ -49,6 +49,9 @@ def _dump_lines(description: Dict[str, Any]) -> List[str]:
                 item["original_op"]["output_index"]))
         if not item["stored"]:
             lines.append("    no data: the device found no address")
+        if "tail_bytes" in item:
+            lines.append("    tail     %s behind the shape, which are no values"
+                         % plural(item["tail_bytes"], "byte"))
         if "note" in item:
             lines.append("    note     %s" % item["note"])
         if "statistics" in item:

@@ -17,6 +17,7 @@ from keras_npu_dump.files.regular import open_regular, what_is_there
 from keras_npu_dump.formats import dtypes, mapping, names, sniff, tree
 from keras_npu_dump.formats.stats import compute_stats, stats_file, stats_folder
 from keras_npu_dump.formats.tensor import decode, dump_file
+from keras_npu_dump.formats.tensor.extent import tail_bytes
 
 _FIRST_VALUES = 8
 _BLOCK = 8 << 20
@@ -117,6 +118,8 @@ def _tensor(path: str, entry: dump_file.TensorEntry) -> Dict[str, Any]:
         else list(entry.original_shape),
         "bytes": entry.size, "offset": entry.offset,
         "stored": entry.stored}
+    if tail_bytes(entry):
+        described["tail_bytes"] = tail_bytes(entry)
     if entry.sub_format:
         described["sub_format"] = entry.sub_format
     if entry.address:

@@ -29,6 +29,7 @@ from keras_npu_dump.formats.stats.stats_file import (
     rows_of,
 )
 from keras_npu_dump.formats.tensor.decode import decode, is_decoded, value_dtype
+from keras_npu_dump.formats.tensor.extent import elements_of
 from keras_npu_dump.formats.tensor.header import header_of, parse_header
 from keras_npu_dump.formats.tensor.tensor_data import blocks_of
 
@@ -209,12 +210,22 @@ def _add_file(table: List[Tuple[Any, ...]], fd: int, file_size: int, path: str,
             table.append(start + stats_of_blocks(
                 blocks_of(fd, size, path, entry)))
         elif dtype is not None:
-            table.append(start + compute_stats(np.frombuffer(
-                data, dtype, length // dtype.itemsize, offset)
-                if length else np.empty(0, dtype)))
+            count = length // dtype.itemsize
+            if count != _product(entry.shape):
+                shaped = elements_of(entry, length)
+                count = count if shaped is None else shaped
+            table.append(start + compute_stats(np.frombuffer(data, dtype, count, offset)
+                                               if count else np.empty(0, dtype)))
         else:
-            table.append(start + compute_stats(decode(
-                memoryview(data)[offset:offset + length], number)))
+            values = decode(memoryview(data)[offset:offset + length], number)
+            table.append(start + compute_stats(values[:elements_of(entry, length)]))
+
+
+def _product(shape: Sequence[int]) -> int:
+    product = 1
+    for dim in shape:
+        product *= dim
+    return product
 
 
 # Per OutputDataType number: its name, numpy's type, whether it has statistics.

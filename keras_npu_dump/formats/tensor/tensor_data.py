@@ -10,6 +10,7 @@ import numpy as np
 from keras_npu_dump.errors import FormatError
 from keras_npu_dump.files.regular import Path, open_regular
 from keras_npu_dump.formats.tensor import decode
+from keras_npu_dump.formats.tensor.extent import elements_of
 from keras_npu_dump.formats.tensor.header import header_of, parse_header, read_exactly
 from keras_npu_dump.formats.tensor.message import DumpHeader, TensorEntry
 
@@ -112,7 +113,7 @@ def iter_blocks(path: Path, entry: TensorEntry,
     """Yields the values of a tensor as flat arrays, block by block.
 
     A block is valid until the next is asked for: the same memory is used again.
-    All stored elements are given, also those beyond the shape's product.
+    Bytes beyond the shape's product are left out, as in `read_array`.
 
     Args:
       path: the dump file that `entry` was read from.
@@ -146,12 +147,19 @@ def blocks_of(fd: int, file_size: int, path: Path, entry: TensorEntry,
     block = max(16, block_bytes // 16 * 16)  # whole elements of every type
     left = entry.size if entry.stored else 0
     _check(file_size, path, entry.offset, left)
+    count = elements_of(entry, left)
+    if count is not None:
+        left = decode.stored_bytes(entry.data_type, count)
     offset = entry.offset
     memory = np.empty(min(block, left), dtype=np.uint8)
     while left:
         part = memory[:min(block, left)]
         _fill(fd, part, offset, path)
-        yield decode.decode(part, entry.data_type)
+        values = decode.decode(part, entry.data_type)
+        if count is not None:
+            values = values[:count]  # packed bits fill up their last byte
+            count -= values.size
+        yield values
         offset += part.size
         left -= part.size
 
@@ -172,18 +180,11 @@ def _array(fd: int, file_size: int, path: Path, entry: TensorEntry,
 
 def _shaped(data: np.ndarray, entry: TensorEntry) -> np.ndarray:
     """Values of all of a tensor's bytes; shaped where they fill the shape."""
-    number = entry.data_type
-    count = entry.count
-    if count is None or number == 0 and data.size \
-            or not decode.can_hold(entry.shape) or not decode.is_decoded(number):
-        return decode.decode(data, number)
-    needed = decode.stored_bytes(number, count)
-    if needed > data.size:
-        return decode.decode(data, number)
-    values = decode.decode(data[:needed], number)
-    if values.size != count:  # packed bits fill up their last byte
-        values = values[:count]
-    return values.reshape(entry.shape)
+    count = elements_of(entry, data.size)
+    if count is None:
+        return decode.decode(data, entry.data_type)
+    values = decode.decode(data[:decode.stored_bytes(entry.data_type, count)], entry.data_type)
+    return values[:count].reshape(entry.shape)  # packed bits fill up their last byte
 
 
 def _bytes(fd: int, file_size: int, path: Path, offset: int,

@@ -28,7 +28,7 @@ def looks_like(head: bytes) -> Optional[str]:
             return what
     if not _is_text(head[:ENOUGH]):
         return None
-    text = head.lstrip()
+    text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).lstrip()
     if text.startswith(_GRAPHS):
         return "a graph file"
     if text[:1] in (b"{", b"["):

@@ -7,6 +7,7 @@ very long texts (weights, kernels), see `long_lines.py`.
 """
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from typing import (
@@ -47,6 +48,9 @@ _HEAD = re.compile(
 _NODE = re.compile(rb"\s*node\s*:?\s*[{<]")
 # `graph {` on a line of its own, and two blanks in front of what follows.
 _AS_PRINTED = re.compile(rb"^graph \{\n(?:  \S|\}\n|$)", re.MULTILINE)
+_ON_ONE_LINE = re.compile(rb"  (?:op|node|attr|input|output) *:? *[{<\[]")
+_DECODERS: Dict[str, Callable[[protobuf_text.Message], Any]] = {
+    "op": graph_decode.decode_op, "node": graph_onnx.decode_node, "attr": graph_decode.decode_attr}
 _FIELD = re.compile(rb'  (name|input|output): "(.*)"')
 
 
@@ -76,7 +80,7 @@ def read_head(path: Path, dir_fd: Optional[int] = None) -> GraphHead:
     """
     fd, size = open_regular(path, dir_fd)
     try:
-        head = os.read(fd, HEAD_BYTES)
+        head = _without_mark(os.read(fd, HEAD_BYTES))
         # What GE prints, and nothing else, can be told without a pattern.
         if head.startswith(b'graph {\n  name: "'):
             end = head.find(b'"\n', 17)
@@ -237,16 +241,21 @@ def iter_blocks(path: Path) -> Iterator[Tuple[str, Any]]:
         os.close(fd)
 
 
+def _without_mark(data: bytes) -> bytes:
+    """The text without the byte order mark that an editor has put in front of it."""
+    return data[len(codecs.BOM_UTF8):] if data.startswith(codecs.BOM_UTF8) else data
+
+
 def _is_loose(fd: int, size: int) -> bool:
     """Whether a graph is not laid out as GE prints it (edited by hand)."""
-    head = os.pread(fd, HEAD_BYTES, 0)
+    head = _without_mark(os.pread(fd, HEAD_BYTES, 0))
     return size <= _MAX_LOOSE and _AS_PRINTED.search(head) is None \
         and _HEAD.match(head) is not None
 
 
 def _whole(fd: int, size: int, path: str) -> protobuf_text.Message:
     try:
-        return protobuf_text.parse(read_exactly(fd, size, 0))
+        return protobuf_text.parse(_without_mark(read_exactly(fd, size, 0)))
     except protobuf_text.TextError as error:
         raise FormatError(path, error.reason, error.offset) from None
 
@@ -279,6 +288,8 @@ def _events_of(pieces: Iterator[TextPart], path: str) -> Iterator[Tuple[str, Any
             match = _FIELD.fullmatch(part.line)
             if match is not None:
                 yield match.group(1).decode(), protobuf_text.to_text(match.group(2))
+            elif _ON_ONE_LINE.match(part.line):
+                yield from _fields_of(part, path)
         else:
             line = part.line
             if line == b"  op {":
@@ -290,6 +301,20 @@ def _events_of(pieces: Iterator[TextPart], path: str) -> Iterator[Tuple[str, Any
                 yield "node", _inside(part, path, graph_onnx.decode_node)
             elif line == b"  attr {":
                 yield "attr", _inside(part, path, graph_decode.decode_attr)
+
+
+def _fields_of(part: TextPart, path: str) -> Iterator[Tuple[str, Any]]:
+    """The events of a line that holds a whole block or list, which GE does not print."""
+    def decoded(message: protobuf_text.Message) -> List[Tuple[str, Any]]:
+        found: List[Tuple[str, Any]] = []
+        for name, value in message:
+            if name in _DECODERS and isinstance(value, list):
+                found.append((name, _DECODERS[name](value)))
+            elif name in ("input", "output") and isinstance(value, bytes):
+                found.append((name, protobuf_text.to_str(value)))
+        return found
+
+    yield from _decoded(part, part.start, part.end, path, decoded)
 
 
 def _blocks_of(pieces: Iterator[TextPart], path: str) -> Iterator[Tuple[str, Any]]:

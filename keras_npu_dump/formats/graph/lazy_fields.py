@@ -18,6 +18,10 @@ from keras_npu_dump.formats.graph.protobuf_text import to_text
 _OP_HEAD = re.compile(
     rb'\n(?:    name: "(.*)"\n)?(?:    type: "(.*)"\n)?'
     rb'((?:    input: ".*"\n)*)')
+# What GE does not print: a block or list that goes on behind its bracket. Braces stand in texts,
+# too; a literal search tells whether it is worth to look.
+_ON_ONE_LINE = re.compile(rb"\n *\w+ *:? *(?:[{<] *[^ \n]|\[)")
+_MORE_HEAD = re.compile(rb'\n    (?:name|type|input): *"')
 _INPUT = re.compile(rb'    input: "(.*)"\n')
 _DESC_HEAD = re.compile(
     rb'\n(?:      name: ".*"\n)?(?:      dtype: (\w+)\n)?'
@@ -40,7 +44,9 @@ def make_op(raw: bytes, path: str, offset: int, memo: Memo) -> GraphOp:
         texts give the same object, which must not be changed.
     """
     match = _OP_HEAD.match(raw)
-    name, kind, inputs = match.groups() if match else (None, None, None)
+    if match is None or not _is_as_printed(raw, match.end() - 1):
+        return _parsed_op(raw, path, offset)
+    name, kind, inputs = match.groups()
     op = GraphOp.__new__(GraphOp)
     op.name = to_text(name or b"")
     op.type = to_text(kind or b"")
@@ -50,6 +56,27 @@ def make_op(raw: bytes, path: str, offset: int, memo: Memo) -> GraphOp:
     op._attrs = op._fields = None
     op._source = OpSource(raw, path, offset, memo)
     return op
+
+
+def _is_as_printed(raw: bytes, head: int) -> bool:
+    """Whether an operator is laid out as GE prints it, fields in the order of their numbers.
+
+    Args:
+      raw: see `make_op`.
+      head: where name, type and inputs end.
+    """
+    odd = raw.count(b"{") != raw.count(b"{\n") or b": [" in raw or b" <" in raw or b":[" in raw
+    if odd and _ON_ONE_LINE.search(raw):
+        return False
+    return _MORE_HEAD.search(raw, head) is None
+
+
+def _parsed_op(raw: bytes, path: str, offset: int) -> GraphOp:
+    """An operator that somebody has edited, or that another program has printed."""
+    try:
+        return graph_decode.decode_op(protobuf_text.parse(raw))
+    except protobuf_text.TextError as error:
+        raise FormatError(path, error.reason, offset + (error.offset or 0)) from None
 
 
 class _Source:

@@ -6,6 +6,7 @@ memory follows the structure of the graph and not its contents.
 """
 from __future__ import annotations
 
+import codecs
 import os
 
 from keras_npu_dump.formats.graph.graph_decode import ELIDED
@@ -32,6 +33,7 @@ class Pieces:
         self.data = b""
         self.base = 0
         self.skipping = False  # inside a line that is being left out
+        self._begun = False
 
     def more(self, pos: int) -> bool:
         """Drops what is done with and reads on.
@@ -44,6 +46,11 @@ class Pieces:
         """
         # Doubling keeps an operator larger than a piece linear.
         chunk = self._read(max(_CHUNK, len(self.data) - pos))
+        if not self._begun:
+            self._begun = True
+            if chunk.startswith(codecs.BOM_UTF8):  # an editor's; protobuf prints none
+                chunk = chunk[len(codecs.BOM_UTF8):]
+                self.base += len(codecs.BOM_UTF8)
         while chunk and self.skipping:
             end = chunk.find(b"\n")
             if end >= 0:
@@ -54,8 +61,16 @@ class Pieces:
             self.base += len(chunk)
             chunk = self._read(_CHUNK)
         if not chunk:
-            return False
+            return self._end_last_line(pos)
         self.data = self._without_long_lines(self.data[pos:] + chunk)
+        self.base += pos
+        return True
+
+    def _end_last_line(self, pos: int) -> bool:
+        """Ends a last brace without a line end, as editors leave it: whether there was one."""
+        if self.skipping or not self.data.endswith(b"\n}", max(pos - 1, 0)):
+            return False
+        self.data = self.data[pos:] + b"\n"
         self.base += pos
         return True
 

@@ -146,7 +146,7 @@ def to_single(value: float) -> float:
 _TOKEN = re.compile(
     rb"(?:[ \t\r\n,;]|#[^\n]*(?:\n|\Z))*"
     rb"(?:([A-Za-z_][\w.\-/\[\]]*)|(\"(?:[^\"\\\n]|\\.)*\"|"
-    rb"'(?:[^'\\\n]|\\.)*')|([{}<>:])|([-+]?[\w.][\w.+\-]*)|\Z)", re.DOTALL)
+    rb"'(?:[^'\\\n]|\\.)*')|([{}<>:]|\[|\])|([-+]?[\w.][\w.+\-]*)|\Z)", re.DOTALL)
 
 
 def parse(data: Union[bytes, bytearray], start: int = 0,
@@ -154,8 +154,7 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
     """The fields of a text, blocks nested.
 
     Args:
-      data: text form, in any layout that protobuf's own parser takes, but
-        for lists in brackets.
+      data: text form, in any layout that protobuf's own parser takes.
       start, end: data[start:end] is read, to the end of `data` by default.
 
     Raises:
@@ -166,6 +165,8 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
     root: Message = []
     stack = [root]
     name: Optional[str] = None
+    # Per open list in brackets: (depth, name of the field whose values it holds).
+    lists: List[Tuple[int, str]] = []
     pos = start
     match_token = _TOKEN.match
     while True:
@@ -176,8 +177,13 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
         kind = match.lastindex
         if kind is None:
             break
+        if lists and name is None and lists[-1][0] == len(stack):
+            name = lists[-1][1]
         if kind == 1:
             word = match.group(1).decode("ascii", "backslashreplace")
+            if lists and word.endswith("]") and "[" not in word:
+                word = word.rstrip("]")  # it closes the list
+                pos = match.start(1) + len(word)
             if name is None:
                 name = word
             else:
@@ -214,11 +220,22 @@ def parse(data: Union[bytes, bytearray], start: int = 0,
             elif mark == b":":
                 if name is None:
                     raise TextError("a colon without a name", at)
+            elif mark == b"[":
+                if name is None or (lists and lists[-1][0] == len(stack)):
+                    raise TextError("a list without a name", at)
+                lists.append((len(stack), name))
+                name = None
+            elif mark == b"]":
+                if not lists or lists[-1][0] != len(stack):
+                    raise TextError("a closing bracket too many", at)
+                lists.pop()
+                name = None
             else:
-                if name is not None or len(stack) == 1:
+                in_list = bool(lists) and lists[-1][0] == len(stack)
+                if in_list or name is not None or len(stack) == 1:
                     raise TextError("a closing bracket too many", at)
                 stack.pop()
-    if name is not None or len(stack) != 1:
+    if name is not None or lists or len(stack) != 1:
         raise TextError("the text ends inside a block", end)
     return root
 

@@ -18,10 +18,10 @@ from keras_npu_dump.formats.graph.protobuf_text import to_text
 _OP_HEAD = re.compile(
     rb'\n(?:    name: "(.*)"\n)?(?:    type: "(.*)"\n)?'
     rb'((?:    input: ".*"\n)*)')
-# What GE does not print: a block or list that goes on behind its bracket. Braces stand in texts,
-# too; a literal search tells whether it is worth to look.
+# What GE does not print: a block or list that goes on behind its bracket. Brackets stand in
+# texts, too: single bytes, which cost little to look for, tell whether it is worth to look.
+_GOES_ON = re.compile(rb"\{(?!\n)")
 _ON_ONE_LINE = re.compile(rb"\n *\w+ *:? *(?:[{<] *[^ \n]|\[)")
-_MORE_HEAD = re.compile(rb'\n    (?:name|type|input): *"')
 _INPUT = re.compile(rb'    input: "(.*)"\n')
 _DESC_HEAD = re.compile(
     rb'\n(?:      name: ".*"\n)?(?:      dtype: (\w+)\n)?'
@@ -44,9 +44,9 @@ def make_op(raw: bytes, path: str, offset: int, memo: Memo) -> GraphOp:
         texts give the same object, which must not be changed.
     """
     match = _OP_HEAD.match(raw)
-    if match is None or not _is_as_printed(raw, match.end() - 1):
+    name, kind, inputs = match.groups() if match else (None, None, None)
+    if name is None or kind is None or not _is_as_printed(raw, match.end() - 1 if match else 0):
         return _parsed_op(raw, path, offset)
-    name, kind, inputs = match.groups()
     op = GraphOp.__new__(GraphOp)
     op.name = to_text(name or b"")
     op.type = to_text(kind or b"")
@@ -65,10 +65,10 @@ def _is_as_printed(raw: bytes, head: int) -> bool:
       raw: see `make_op`.
       head: where name, type and inputs end.
     """
-    odd = raw.count(b"{") != raw.count(b"{\n") or b": [" in raw or b" <" in raw or b":[" in raw
-    if odd and _ON_ONE_LINE.search(raw):
+    if raw.find(b"\n    input:", head) >= 0:
         return False
-    return _MORE_HEAD.search(raw, head) is None
+    odd = b"[" in raw or b"<" in raw or _GOES_ON.search(raw) is not None
+    return not odd or _ON_ONE_LINE.search(raw) is None
 
 
 def _parsed_op(raw: bytes, path: str, offset: int) -> GraphOp:

@@ -10,12 +10,12 @@ import copy
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence
 
 from absl import flags as absl_flags
 
 from keras_npu_dump.config.checks import parse_bool
-from keras_npu_dump.config.options import FLAGS, Flag
+from keras_npu_dump.config.options import FLAGS, Flag, check_text
 from keras_npu_dump.errors import ConfigError, FormatError
 from keras_npu_dump.files.read_limited import MAX_FLAG_FILE, read_record
 
@@ -90,7 +90,7 @@ def _define(values: absl_flags.FlagValues, specs: Sequence[Flag], module_name: s
         elif spec.kind == "choice":
             flag = _text_flag(spec, _ChoiceParser(spec))
         else:
-            flag = _text_flag(spec, absl_flags.ArgumentParser())
+            flag = _text_flag(spec, _TextParser(spec))
         absl_flags.DEFINE_flag(flag, values, module_name)
 
 
@@ -108,6 +108,19 @@ class _ChoiceParser(absl_flags.EnumParser):
 
     def parse(self, argument: Any) -> str:
         return super().parse(argument) if argument else self._default
+
+
+class _TextParser(absl_flags.ArgumentParser):  # type: ignore[type-arg]
+    """A text that the option takes; the empty string is "not given"."""
+
+    def __init__(self, spec: Flag):
+        super().__init__()
+        self._spec = spec
+
+    def parse(self, argument: Any) -> Any:
+        if argument:
+            check_text(self._spec.name, argument)  # a ConfigError is a ValueError, as absl wants it
+        return argument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +147,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             group.add_argument(option, type=_argparse_choice(spec), default=spec.default,
                                metavar="{%s}" % ",".join(spec.choices), help=spec.help)
         else:
-            group.add_argument(option, default=spec.default, help=spec.help)
+            group.add_argument(option, type=_argparse_text(spec), default=spec.default,
+                               help=spec.help)
     if "--flagfile" not in existing:
         group.add_argument("--flagfile", action=_FlagFile, default=None, metavar="FILE",
                            help="Read options from FILE, one a line, such as next.flags of"
@@ -206,6 +220,16 @@ def _argparse_switch(name: str) -> Any:
         except ConfigError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
     return switch
+
+
+def _argparse_text(spec: Flag) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        try:
+            check_text(spec.name, text)
+        except ConfigError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        return text
+    return parse
 
 
 def _argparse_choice(spec: Flag) -> Any:

@@ -22,6 +22,7 @@ RUN_USAGE = """usage: %s run [--emulate] [--json | -v] [dump options] SCRIPT [AR
 Runs an unchanged training script with dump on. Everything from SCRIPT on is the
 script's own. Its exit status is passed through; 2 if the dump cannot be set up, 1 if
 a dump is missing or not whole at the end with --data_dump_strict.
+--flagfile=FILE reads options from a file, one a line, such as next.flags of triage.
 """ % PROGRAM
 
 
@@ -44,10 +45,7 @@ class _Flags(absl_flags.FlagValues):
                 read_record(filename, MAX_FLAG_FILE)
             except FormatError as error:
                 raise InputError("--flagfile: %s" % error) from None
-            except (FileNotFoundError, PermissionError):
-                pass  # absl says so
             except OSError as error:
-                # It opens, and fails while it is read.
                 raise InputError("--flagfile: cannot read %s: %s" % (
                     filename, error.strerror or error)) from None
         try:

@@ -1,6 +1,7 @@
 """DumpConfig: what to dump, checked before anything starts."""
 import dataclasses
-from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterable, List, Optional
+import functools
+from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterable, List, Optional, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.config import options
@@ -123,6 +124,7 @@ class DumpConfig:
         read = read_flags(flags)
         fields = dict(read.fields, **overrides)
         if not fields.get("enable_dump") and not fields.get("enable_dump_debug"):
+            _tell_unheeded(read.unheeded)
             return cls.off()
         for text in read.remarks:
             messages.warning("%s", text)
@@ -212,3 +214,13 @@ class DumpConfig:
         if self.dump_layer:
             values["dump_layer"] = self.dump_layer
         return values
+
+
+@functools.lru_cache(maxsize=None)
+def _tell_unheeded(names: Tuple[str, ...]) -> None:
+    """Says once that flags were given, and that nothing is dumped all the same."""
+    if names:
+        messages.warning(
+            "%s: given, and without effect, as neither --data_dump_flag nor --over_dump is on (both"
+            " are off where they are not given): nothing of this is dumped. Add --data_dump_flag.",
+            ", ".join("--" + name for name in names))

@@ -3,6 +3,7 @@
 Nothing is defined here, see `flags`; what a main has defined itself is read as it is,
 with the spellings of switches that shell scripts use.
 """
+import sys
 from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.config import options
@@ -20,12 +21,14 @@ class ReadFlags(NamedTuple):
     Attributes:
       fields: dump options by name, as DumpConfig takes them.
       explicit: the options that the user has given a value; None where nobody knows.
-      remarks: what the user should be told.
+      remarks: what the user should be told, where something is dumped.
+      unheeded: the dump flags that were given although none of them asks for a dump.
     """
 
     fields: Dict[str, Any]
     explicit: Optional[FrozenSet[str]]
     remarks: Tuple[str, ...]
+    unheeded: Tuple[str, ...]
 
 
 def read_flags(flags: Any) -> ReadFlags:
@@ -60,7 +63,10 @@ def read_flags(flags: Any) -> ReadFlags:
         remarks.append("The dump goes to %s, an old default of training mains that hardly any"
                        " machine has. Give a folder, or an empty path for output/%s."
                        % (_OLD_DEFAULT, "overflow_dump" if overflow else "data_dump"))
-    return ReadFlags(fields, _explicit_fields(flags), tuple(remarks))
+    said = _said(flags)
+    nothing = not overflow and not fields["enable_dump"]
+    return ReadFlags(fields, None if said is None else _explicit_fields(flags, said),
+                     tuple(remarks), _unheeded(said) if nothing else ())
 
 
 def _given(flags: Any) -> Dict[str, Any]:
@@ -97,13 +103,13 @@ def _unused_path(overflow: bool) -> str:
     return "data_dump_path" if overflow else "over_dump_path"
 
 
-def _explicit_fields(flags: Any) -> Optional[FrozenSet[str]]:
-    """The fields of DumpConfig that the user has given a value; None where nobody knows.
+def _said(flags: Any) -> Optional[FrozenSet[str]]:
+    """The dump flags that the user has given a value; None where nobody knows.
 
     absl remembers which flags were on the command line; an argparse Namespace does not.
     """
     said = set()
-    for name, field in options.FIELD_OF_FLAG.items():
+    for name in options.FIELD_OF_FLAG:
         try:
             flag = flags[name]
             given = (flag.present or flag.value != flag.default) and flag.value not in (None, "")
@@ -112,6 +118,23 @@ def _explicit_fields(flags: Any) -> Optional[FrozenSet[str]]:
         except Exception:
             return None  # these are no absl flags
         if given:
-            said.add((name, field))
-    debug = any(name == "over_dump" and parse_bool(flags[name].value) for name, _ in said)
-    return frozenset(field for name, field in said if name != _unused_path(debug))
+            said.add(name)
+    return frozenset(said)
+
+
+def _explicit_fields(flags: Any, said: FrozenSet[str]) -> FrozenSet[str]:
+    """The fields of DumpConfig that the user has given a value with absl flags."""
+    debug = "over_dump" in said and parse_bool(flags["over_dump"].value, "over_dump")
+    return frozenset(options.FIELD_OF_FLAG[name] for name in said
+                     if name != _unused_path(bool(debug)))
+
+
+def _unheeded(said: Optional[FrozenSet[str]]) -> Tuple[str, ...]:
+    """Dump flags on the command line of a main that switches no dump on, nor off."""
+    if said is None:
+        # Of a Namespace the command line tells, where an option is spelt out.
+        words = {word.split("=", 1)[0].lstrip("-") for word in sys.argv[1:] if word[:1] == "-"}
+        said = frozenset(words.intersection(options.FIELD_OF_FLAG))
+    if said.intersection(("data_dump_flag", "over_dump")):
+        return ()
+    return tuple(name for name in options.FIELD_OF_FLAG if name in said)

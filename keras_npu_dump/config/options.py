@@ -182,6 +182,20 @@ FIELD_OF_FLAG: Dict[str, str] = {
     flag.name: option.name for option in OPTIONS for flag in option.flags}
 
 
+def check_text(flag: str, text: str) -> None:
+    """Refuses a text that the option behind a flag does not take.
+
+    Args:
+      flag: its name, without dashes.
+      text: from a command line; the empty text is "not given".
+
+    Raises:
+      ConfigError: of the option's own check.
+    """
+    if text:
+        BY_NAME[FIELD_OF_FLAG[flag]].check(text)
+
+
 def check_names(names: Iterable[str]) -> None:
     """Refuses an argument that is no dump option, with the nearest name that is.
 

@@ -252,8 +252,10 @@ class _Setup:
         """Why a script that has ended has dumped nothing, and what to do about it."""
         if self.cause is not None:
             # What it would have done is not known.
-            return "The script %s%s before it opened a device: nothing was dumped." % (
-                "" if self.cause.startswith("ended") else "was ", self.cause)
+            return "The script %s%s before it opened a device: nothing was dumped.%s" % (
+                "" if self.cause.startswith("ended") else "was ", self.cause,
+                "" if _is_there("tensorflow") else " TensorFlow is not installed in this Python; on"
+                " an x86 machine without NPU `pip install 'keras_npu_dump[tf]'` brings it.")
         text = "The script ended without opening a device: nothing was dumped."
         older = tensorflow_1.hint()
         if older is not None:
@@ -301,8 +303,12 @@ def _lead_children_to_emulator(spawn: Any) -> None:
 
 def device_is_there() -> bool:
     """Whether npu_device is installed here; its stand-in counts once it is in its place."""
+    return _is_there("npu_device")
+
+
+def _is_there(module: str) -> bool:
     try:
-        return "npu_device" in sys.modules or importlib.util.find_spec("npu_device") is not None
+        return module in sys.modules or importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
 

@@ -9,21 +9,24 @@ from keras_npu_dump.sizes import plural
 if TYPE_CHECKING:
     from keras_npu_dump.records.manifest import Pair, Step
 
+UNCERTAIN = " (not sure: index-uncertain)"
 _NUMBERS, _GROUPS = 8, 3  # of folders in braces; of epochs, and of folders of models
 
 
-def answer_line(pair: Pair, several: bool = False) -> str:
+def answer_line(pair: Pair, several: bool = False, uncertain: bool = False) -> str:
     """The answer for a training graph; names and paths in it are as they were found.
 
     Args:
       pair: with its dump folders.
       several: whether there are several ranks or devices, so that the line says which.
+      uncertain: whether a problem says that the batches are not known for sure.
     """
     whose = "" if not several else " of device %s" % pair.device if pair.rank is None \
         else " of rank %s" % pair.rank
-    return "Graph %s%s belongs to %s %s: %s; confidence %s" % (
-        pair.graph, whose, plural(len(pair.steps), "dump folder"), _folders(pair.steps),
-        _batches([step.iteration for step in pair.steps]), pair.confidence)
+    batches = _batches([step.iteration for step in pair.steps])
+    return "Graph %s%s belongs to %s %s: %s%s; confidence %s" % (
+        pair.graph, whose, plural(len(pair.steps), "dump folder"), _folders(pair.steps), batches,
+        UNCERTAIN if uncertain else "", pair.confidence)
 
 
 def _folders(steps: Sequence[Step]) -> str:

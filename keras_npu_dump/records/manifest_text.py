@@ -54,7 +54,8 @@ def manifest_text(manifest: Manifest, after_training: bool = False, detail: int 
 def _answer(manifest: Manifest, training: List[int]) -> List[str]:
     if training:
         several = len(manifest.training) > 1
-        lines = [answer_line(manifest.pairs[one], several) for one in training[:MAX_EXECUTIONS]]
+        pairs = [manifest.pairs[one] for one in training[:MAX_EXECUTIONS]]
+        lines = [answer_line(pair, several, _is_uncertain(manifest, pair)) for pair in pairs]
         if len(training) > MAX_EXECUTIONS:
             lines.append("... and %d more" % (len(training) - MAX_EXECUTIONS))
         return list(map(terminal, lines))
@@ -64,6 +65,12 @@ def _answer(manifest: Manifest, training: List[int]) -> List[str]:
     if why.startswith("nothing "):  # also where that is well: no operator overflowed
         return [terminal(why[0].upper() + why[1:])]
     return [terminal("No graph and dump folder belong together: %s" % why)]
+
+
+def _is_uncertain(manifest: Manifest, pair: Pair) -> bool:
+    """Whether a problem says that which batches a pair holds is not known for sure."""
+    paths = {step.path for step in pair.steps}
+    return any(one.code == "index-uncertain" and one.path in paths for one in manifest.problems)
 
 
 def _where_to_go(manifest: Manifest, detail: int) -> List[str]:
@@ -76,8 +83,11 @@ def _where_to_go(manifest: Manifest, detail: int) -> List[str]:
         lines.append("Manifest: %s" % manifest.path)
     command = ("inspect" if manifest.pairs and not manifest.training
                else "doctor" if manifest.empty else "triage")
-    if manifest.errors:
-        lines.append("Next: keras-npu-dump explain %s" % shell_word(manifest.errors[0].code))
+    if manifest.errors and not manifest.training:
+        # How the training ended is the cause of what it left undone.
+        code = next((one.code for one in manifest.problems if one.code == "run-crashed"),
+                    manifest.errors[0].code)
+        lines.append("Next: keras-npu-dump explain %s" % shell_word(code))
     else:
         lines.append("Next: keras-npu-dump %s%s" % (
             command, "" if command == "doctor" else " " + folder))

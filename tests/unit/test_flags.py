@@ -8,6 +8,7 @@ import pytest
 from absl import flags as absl_flags
 
 from keras_npu_dump import flags
+from keras_npu_dump.config import dump_config
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.config.options import BY_NAME, FIELD_OF_FLAG, FLAGS
 from keras_npu_dump.errors import ConfigError
@@ -237,3 +238,52 @@ def test_a_late_definition_does_not_touch_what_was_there(monkeypatch):
     values(["train.py"])
     flags.define_flags(values)
     assert values.data_dump_step == "10"
+
+
+def told(capsys):
+    return capsys.readouterr().err
+
+
+def test_flags_without_a_switch_are_said_to_have_no_effect_once(capsys):
+    dump_config._tell_unheeded.cache_clear()
+    values = parsed("--data_dump_step=3", "--data_dump_strict")
+    for _ in range(2):
+        assert DumpConfig.from_flags(values).is_off
+    said = told(capsys)
+    assert said.count("\n") == 1
+    assert "--data_dump_step, --data_dump_strict: given, and without effect" in said
+    assert "Add --data_dump_flag" in said
+
+
+@pytest.mark.parametrize("arguments", [
+    (), ("--data_dump_flag=False", "--data_dump_step=3"), ("--data_dump_step=",)])
+def test_a_main_that_is_told_nothing_or_to_dump_nothing_is_quiet(capsys, arguments):
+    dump_config._tell_unheeded.cache_clear()
+    assert DumpConfig.from_flags(parsed(*arguments)).is_off
+    assert told(capsys) == ""
+
+
+def test_of_an_argparse_namespace_the_command_line_tells_what_has_no_effect(capsys, monkeypatch):
+    dump_config._tell_unheeded.cache_clear()
+    parser = argparse.ArgumentParser()
+    flags.add_arguments(parser)
+    parser.set_defaults(data_dump_mode="input")  # a main's own default is nobody's wish
+    monkeypatch.setattr(sys, "argv", ["main.py", "--epochs", "3", "--data_dump_step=4"])
+    assert DumpConfig.from_flags(parser.parse_args(["--data_dump_step=4"])).is_off
+    assert "--data_dump_step: given, and without effect" in told(capsys)
+
+
+@pytest.mark.parametrize("option, text, expected", [
+    ("data_dump_step", "3x", "dump_step: expected"),
+    ("data_dump_step", "5-3", "dump_step: expected"),
+    ("data_dump_ranks", "a", "data_dump_ranks: expected rank numbers"),
+    ("data_dump_min_free_gb", "much", "min_free_gb")])
+def test_what_an_option_does_not_take_is_refused_by_the_parser(capsys, option, text, expected):
+    with pytest.raises(absl_flags.IllegalFlagValueError, match=expected):
+        parsed("--%s=%s" % (option, text))
+    parser = argparse.ArgumentParser()
+    flags.add_arguments(parser)
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args(["--%s=%s" % (option, text)])
+    assert ended.value.code == 2
+    assert expected in told(capsys)

@@ -90,11 +90,26 @@ def test_the_answer_comes_first_and_the_next_command_last():
     assert lines[:2] == [answer_line(one, several=True) for one in manifest.pairs]
     assert "of rank 0 belongs" in lines[0] and "of rank 1 belongs" in lines[1]
     assert lines[-1] == "Next: keras-npu-dump triage '/d e'"
-    manifest.problems = [Problem("step-missing", "error", "gone")]
-    assert str(manifest).splitlines()[-1] == "Next: keras-npu-dump explain step-missing"
+    # What is there is looked at, whatever is not; only without it a cause comes first.
+    manifest.problems = [Problem("step-missing", "error", "gone"),
+                         Problem("run-crashed", "warning", "killed")]
     assert manifest_text(manifest, detail=BRIEF, after_training=True).splitlines() == lines[:2] + [
         "", "Evidence: keras-npu-dump collect -v '/d e'", "Manifest: /m",
-        "Next: keras-npu-dump explain step-missing"]
+        "Next: keras-npu-dump triage '/d e'"]
+    manifest.training = {}
+    assert str(manifest).splitlines()[-1] == "Next: keras-npu-dump explain run-crashed"
+    del manifest.problems[1]
+    assert str(manifest).splitlines()[-1] == "Next: keras-npu-dump explain step-missing"
+
+
+def test_batches_that_are_not_sure_are_marked_in_the_answer():
+    pair = trained([0, 9], [(0, 0, 0), (0, 0, 9)])
+    manifest = Manifest("/d", pairs=[pair], training={"0": [0]}, problems=[
+        Problem("index-uncertain", "warning", "a loop", path=pair.steps[0].path)])
+    assert "epoch 0, batches 0, 9 (not sure: index-uncertain); confidence exact" in str(
+        manifest).splitlines()[0]
+    manifest.problems[0].path = "elsewhere"
+    assert "not sure" not in str(manifest)
 
 
 @pytest.mark.parametrize("after_training", [False, True])

@@ -112,9 +112,9 @@ def _own_loops(capture: "Capture") -> List[str]:
     else:
         why = "No fit() with an NpuDumpCallback and no DumpSession was seen"
     return [why + ": what was dumped is tied to the executions of each training function, and"
-            " epochs are not known. `with DumpSession() as dump:` around the loop, `with"
-            " dump.step():` around each step and `dump.next_epoch()` between epochs tie it to"
-            " batches."]
+            " epochs are not known. NpuDumpCallback() among the callbacks of fit(), or in a loop of"
+            " the script's own `with DumpSession() as dump:` around it, `with dump.step():` around"
+            " each step and `dump.next_epoch()` between epochs, tie it to batches."]
 
 
 _AROUND = "`with dump:` goes around the loop and `with dump.step():` around each call."

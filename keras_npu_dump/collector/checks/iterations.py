@@ -1,6 +1,7 @@
 """Which Keras iterations of a training cannot be known for sure, and why."""
 from __future__ import annotations
 
+import re
 from typing import Dict, List, Sequence
 
 from keras_npu_dump.collector.pairing.match import Paired
@@ -10,6 +11,8 @@ from keras_npu_dump.records.problems import INFO, Problems
 STEPS_HINT = ("`with keras_npu_dump.DumpSession() as dump:` around the loop, `with dump.step():`"
               " around each step, and `dump.next_epoch()` between epochs, tie executions to"
               " batches")
+FIT_HINT = "NpuDumpCallback() among the callbacks of fit() ties executions to batches"
+_OF_FIT = re.compile(r"__inference_train_function_\d+")
 
 
 def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
@@ -72,10 +75,14 @@ def _tell_loop(pair: Paired, problems: Problems) -> None:
 def _tell_counting(pair: Paired, section: RecordedSection, problems: Problems) -> None:
     """A function whose executions are not the steps of the loop, or whose loop has no steps."""
     if section.reason == CALL:
+        # Keras names the function of fit() so (in Keras 3 the emulator does, as in Keras 2).
+        fit = _OF_FIT.match(pair.graph.name or "")
         problems.add(
-            "index-uncertain", "%s ran in a loop of the script's own: batch is the number of its"
-            " execution, over all epochs, which are not known" % pair.graph.name,
-            path=pair.folder, hint=STEPS_HINT)
+            "index-uncertain", "%s ran in %s: batch is the number of its execution, over all"
+            " epochs, which are not known" % (
+                pair.graph.name, "a fit() without NpuDumpCallback" if fit else
+                "a loop of the script's own"),
+            path=pair.folder, hint=FIT_HINT if fit else STEPS_HINT)
     elif section.steps is not None:
         problems.add(
             "index-uncertain", "%s is counted by its executions: %s ran in %d steps of the loop;"

@@ -48,8 +48,8 @@ class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         importlib.import_module("tensorflow")
-        from keras_npu_dump.emulator.api import modules
-        modules.fill(module)
+        from keras_npu_dump.emulator.vendor_modules import module_tree
+        module_tree.fill(module)
 
 
 _FINDER = _StandInFinder()

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from keras_npu_dump.emulator.api import modules, npu_device, option_tables
+from keras_npu_dump.emulator.api import npu_device, option_tables
 from keras_npu_dump.emulator.api.global_options import NpuConfig, NpuDumpConfig
 from keras_npu_dump.emulator.api.option_kinds import DeprecatedValue, NpuBaseConfig
 from keras_npu_dump.emulator.ge.generation import VARIABLE
+from keras_npu_dump.emulator.vendor_modules import module_table
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +55,40 @@ def test_the_dictionary_of_the_defaults(measured):
     assert NpuConfig().as_dict() == measured["as_dict_of_defaults"]
 
 
-def test_configs_hold_the_same_names(measured):
-    held = {}
-    modules._add_configs(lambda name, **attributes: held.update({name: attributes}))
-    for place, names in measured["modules"].items():
-        if place == "npu_device.configs":
-            assert sorted(one.rpartition(".")[2] for one in held if one != place) == names
-        elif place.startswith("npu_device.configs.") and isinstance(names, list):
-            assert sorted(held[place]) == names
+@pytest.fixture(scope="module")
+def seen(observe, shared_fixtures):
+    """What a process finds that imports the fixture's modules in their order."""
+    return observe("surface", SURFACE=str(shared_fixtures / "vendor_surface.json")).result
+
+
+def test_modules_and_their_public_names(measured, seen):
+    expected = dict(measured["modules"])
+    # The vendor's source tree was measured; its wheels have this one, which the build copies in.
+    assert expected.pop("npu_device.compat.v1").startswith("ModuleNotFoundError")
+    found = {place: names if isinstance(names, str) else sorted(names)
+             for place, names in seen["modules"].items()}
+    found.pop("npu_device.compat.v1")
+    assert found == expected
+
+
+def test_every_name_gives_something(seen):
+    lacking = {"%s.%s" % (place, name) for place, row in module_table.TABLE.items()
+               for name, source in row.items() if source is None}
+    assert set(seen["empty"]) == lacking
+    assert {name.rpartition(".")[0] for name in lacking} <= set(module_table.OPERATORS)
+
+
+def test_signatures(measured, seen):
+    assert seen["signatures"] == measured["signatures"]
+
+
+def test_run_context_options(measured, seen):
+    assert seen["run_context_options"] == measured["run_context_options"]
+
+
+def test_the_whole_fixture_is_tested(measured):
+    assert sorted(measured) == ["as_dict_of_defaults", "assignments", "modules", "options",
+                                "run_context_options", "signatures", "source"]
 
 
 @pytest.mark.parametrize("name, value, words", [

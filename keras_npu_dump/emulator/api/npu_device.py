@@ -105,25 +105,29 @@ def set_npu_loop_size(loop_size: int) -> None:
 
 
 def set_device_sat_mode(mode: int) -> None:
-    """Sets the saturation mode; without effect here.
+    """Sets what becomes of an overflow: 0 the largest number (saturation), 1 inf and NaN.
+
+    A CPU or GPU cannot saturate: only what asks for the mode behaves otherwise here, as
+    NpuLossScaleOptimizer.
 
     Args:
-      mode: 0 to 2; anything else is an error on stderr and changes nothing.
+      mode: 0 to 2; a greater one is an error on stderr and changes nothing.
+
+    Raises:
+      TypeError: no such number (the adapter's library takes an unsigned integer).
     """
-    if not 0 <= mode <= 2:
+    if not isinstance(mode, int) or mode < 0:
+        raise TypeError("SetDeviceSatMode(): incompatible function arguments. Expected an integer"
+                        " from 0 on. Received: %r" % (mode,))
+    if mode > 2:
         messages.error("sat mode must be 0, 1 or 2, got %s", mode)
         return
     _sat_mode[0] = mode
 
 
-def get_device_sat_mode() -> int:
-    """The saturation mode that was set."""
-    return _sat_mode[0]
-
-
 def is_inf_nan_enabled() -> bool:
-    """Whether overflow gives inf and nan: on a CPU or GPU it always does."""
-    return True
+    """Whether the mode is 1: overflow gives inf and NaN. So it is until another mode is set."""
+    return _sat_mode[0] == 1
 
 
 @contextlib.contextmanager

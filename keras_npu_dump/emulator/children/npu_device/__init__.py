@@ -8,6 +8,6 @@ import sys
 
 importlib.import_module("tensorflow")  # as the adapter, before anything is there
 
-from keras_npu_dump.emulator.api import modules  # noqa: E402
+from keras_npu_dump.emulator.vendor_modules import module_tree  # noqa: E402
 
-modules.fill(sys.modules[__name__])
+module_tree.fill(sys.modules[__name__])

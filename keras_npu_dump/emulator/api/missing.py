@@ -7,6 +7,7 @@ import sys
 from typing import Any, Optional
 
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_LIBRARIES = ("/tensorflow/python/", "/site-packages/keras/")
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
@@ -64,8 +65,8 @@ def _caller() -> Optional[Any]:
         file = frame.f_code.co_filename
         inside = (file.startswith("<frozen") or "/importlib/" in file
                   or os.path.abspath(file).startswith(_OURS + os.sep)
-                  or any(part in file for part in ("/tensorflow/python/", "/site-packages/keras/",
-                                                   "/autograph/", "__autograph_generated")))
+                  or any(part in file for part in _LIBRARIES)
+                  or "ag__" in frame.f_code.co_freevars)  # code that AutoGraph has written
         if not inside:
             return frame
         frame = frame.f_back

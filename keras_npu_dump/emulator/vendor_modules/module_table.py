@@ -82,7 +82,7 @@ def _imports(names: str) -> Row:
 
 
 # The operators, which stand in a room of their own: see `operators_table`.
-_GEN_NPU_OPS: Row = {"gen_npu_ops": _HERE + "operator_library:GEN_NPU_OPS"}
+_GEN_NPU_OPS: Row = {"gen_npu_ops": _API + "operator_library:GEN_NPU_OPS"}
 OPERATORS: Dict[str, Row] = {
     "npu_device.ops.train_ops": {
         "gelu": None, "fast_gelu_grad": None, **_GEN_NPU_OPS,

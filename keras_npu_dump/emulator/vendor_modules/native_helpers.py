@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterator, Optional, Set
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.api import npu_device
+from keras_npu_dump.emulator.compat_v1.v1_words import say_sessions_are_not_dumped
 
 _CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 _THREAD = threading.local()
@@ -101,15 +102,6 @@ def enable_v1() -> None:
         os.environ["ASCEND_DEVICE_ID"] = str(opened[0])
     tf.compat.v1.disable_v2_behavior()
     say_sessions_are_not_dumped()
-
-
-@functools.lru_cache(maxsize=None)
-def say_sessions_are_not_dumped() -> None:
-    """Says so, once per process."""
-    messages.warning(
-        "emulator: TensorFlow 1 graphs (npu_device.compat.v1, sessions) run on the CPU or GPU as"
-        " TensorFlow runs them, and nothing of them is dumped; on a device their dumps and graphs"
-        " are named ge_default_*. What runs through tf.function or Keras 2 or 3 is dumped.")
 
 
 def __getattr__(name: str) -> Any:

@@ -203,7 +203,7 @@ def scopes(folder):
 def one_worker(folder):
     """What helpers do for one worker, all in one process."""
     return {one.__name__: one(folder)
-            for one in (distributed, collectives, scopes, native, loss_scales)}
+            for one in (distributed, collectives, scopes, native, loss_scales, missing_names)}
 
 
 def loss_scales(folder):
@@ -239,6 +239,9 @@ def loss_scales(folder):
         return optimizers.NpuLossScaleOptimizer(sgd(), initial_scale=4.0, dynamic_growth_steps=2)
 
     seen["inf nan"] = steps(dynamic(), [finite, infinite])
+    os.environ["KERAS_NPU_DUMP_EMULATE_CANN"] = "2022"
+    seen["2022"] = steps(dynamic(), [finite, infinite])
+    del os.environ["KERAS_NPU_DUMP_EMULATE_CANN"]
     npu_device.npu_device.set_device_sat_mode(0)
     seen["mode 0"] = npu_device.is_inf_nan_enabled()
     seen["saturation"] = steps(dynamic(), [finite, infinite, half, half])
@@ -428,7 +431,6 @@ def compat(folder):
 
 def missing_names(folder):
     """What imports of names say that are not there."""
-    observe.opened(as_default=False)
     path = os.path.join(folder, "main.py")
     seen = {}
     for line in ("from npu_device.distribute import made_up",

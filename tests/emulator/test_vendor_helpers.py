@@ -172,10 +172,8 @@ def test_arguments_of_loss_scale_optimizers(scaled):
     assert scaled["classes"] == ["NpuLossScaleOptimizer", True]
 
 
-def test_releases_of_2022_always_ask_the_device(observe):
-    seen = observe("loss_scales", KERAS_NPU_DUMP_EMULATE_CANN="2022").result
-    assert finite(seen["inf nan"]) == [True, False]
-    assert weights(seen["inf nan"]) == [7.0, 7.0]
+def test_releases_of_2022_always_ask_the_device(scaled):
+    assert finite(scaled["2022"]) == [True, False] and weights(scaled["2022"]) == [7.0, 7.0]
 
 
 def test_set_device_sat_mode_changes_is_inf_nan_enabled(scaled):
@@ -253,17 +251,18 @@ def test_enable_v1_says_once_that_sessions_are_not_dumped(compat):
 
 
 def test_what_is_missing_says_who_uses_it_and_what_to_do(observe):
-    seen = observe("missing_names")
+    seen = observe("one_worker")
+    told = seen.result["missing_names"]
     place = "(used in %s, line 2)" % (seen.folder / "main.py")
-    known = seen.result["from npu_device.compat.v1.estimator.npu_ops import LARSV2"]
+    known = told["from npu_device.compat.v1.estimator.npu_ops import LARSV2"]
     assert known == ["ImportError", "npu_device.compat.v1.estimator.npu_ops.LARSV2: the emulator"
                      " does not have it %s. Put TensorFlow's own in its place to rehearse, or run"
                      " this part on the device." % place]
-    unknown = seen.result["from npu_device.distribute import made_up"]
+    unknown = told["from npu_device.distribute import made_up"]
     assert unknown == ["ImportError", "npu_device.distribute.made_up: npu_device has no such name"
                        " (adapter of 2026) %s. Correct the import or the attribute." % place]
-    assert seen.result["import npu_device.configs.experimental"] == [
+    assert told["import npu_device.configs.experimental"] == [
         "ModuleNotFoundError", "No module named 'npu_device.configs.experimental'"]
-    assert seen.result["import npu_device.gen_npu_ops"][0] == "ModuleNotFoundError"
-    kind, text = seen.result["d.made_up"]
+    assert told["import npu_device.gen_npu_ops"][0] == "ModuleNotFoundError"
+    kind, text = told["d.made_up"]
     assert kind == "AttributeError" and place.replace("line 2", "line 3") in text

@@ -104,6 +104,7 @@ def test_the_optimizer_wrapper_takes_a_name_and_changes_the_optimizer_in_place(d
 
 def test_npu_callbacks(distributed):
     assert distributed["appended"] == [True, "NPUBroadcastGlobalVariablesCallback", 0, False, 1]
+    assert distributed["pickled"] is True
     assert distributed["registry"] == 0 and distributed["registered"] == [1, True]
     assert distributed["model"] == [True, 5, 3]  # kernel and bias are registered, too
     assert distributed["scope"] == [True, False, "no strategy", True]

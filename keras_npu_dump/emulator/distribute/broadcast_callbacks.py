@@ -155,7 +155,10 @@ def _callback_class() -> Any:
             self.root_rank = root_rank
             self.broadcast_done = False
 
-    return NPUBroadcastGlobalVariablesCallback
+    made: Any = NPUBroadcastGlobalVariablesCallback
+    # Where pickle finds it.
+    made.__module__, made.__qualname__ = "npu_device.distribute.npu_callbacks", made.__name__
+    return made
 
 
 def __getattr__(name: str) -> Optional[Any]:

@@ -17,7 +17,7 @@ from typing import Any, Optional
 from keras_npu_dump.emulator.api import missing
 from keras_npu_dump.emulator.vendor_modules import module_table
 
-_PRIVATE_FOLDER = "keras_npu_dump."
+_OURS = "keras_npu_dump."
 
 
 class _TableFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -70,8 +70,11 @@ def _give_names(module: types.ModuleType, place: str) -> None:
         if source is None:
             raise missing.error(place, name, known=name in row)
         value = resolve(source)
-        if inspect.isfunction(value) and value.__module__.startswith(_PRIVATE_FOLDER):
-            _show_as_the_adapter(value)
+        if getattr(value, "__module__", "").startswith(_OURS):
+            if inspect.isfunction(value):
+                _show_as_the_adapter(value)
+            elif inspect.isclass(value) and "<locals>" in value.__qualname__:
+                value.__module__, value.__qualname__ = place, name  # where pickle finds it
         setattr(module, name, value)
         return value
 

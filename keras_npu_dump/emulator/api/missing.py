@@ -23,6 +23,8 @@ def error(place: str, name: str, known: bool) -> Exception:
       An AttributeError, so that `hasattr` says no; an ImportError for `from place import name`,
       where Python would put a text of its own in place of an AttributeError's.
     """
+    if name.startswith("__"):  # Python's own questions, which nobody reads the answer of
+        return AttributeError("%s.%s" % (place, name))
     frame = _caller()
     if known:
         what = ("the emulator does not have it%s. Put TensorFlow's own in its place to rehearse,"
@@ -31,7 +33,7 @@ def error(place: str, name: str, known: bool) -> Exception:
         what = ("npu_device has no such name (adapter of 2026)%s. Correct the import or the"
                 " attribute." % _where(frame))
     text = "%s.%s: %s" % (place, name, what)
-    if frame is not None and _imports_from(frame):
+    if frame is not None and _imports(frame, name):
         return ImportError(text, name=place)
     return AttributeError(text)
 
@@ -73,8 +75,9 @@ def _caller() -> Optional[Any]:
     return None
 
 
-def _imports_from(frame: Any) -> bool:
+def _imports(frame: Any, name: str) -> bool:
     """Whether the frame is at `from ... import name`."""
     code: bytes = frame.f_code.co_code
     place: int = frame.f_lasti
-    return 0 <= place < len(code) and code[place] == _IMPORT_FROM
+    return (name in frame.f_code.co_names and 0 <= place < len(code)
+            and code[place] == _IMPORT_FROM)

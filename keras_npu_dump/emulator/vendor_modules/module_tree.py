@@ -70,7 +70,7 @@ def _give_names(module: types.ModuleType, place: str) -> None:
         if source is None:
             raise missing.error(place, name, known=name in row)
         value = resolve(source)
-        if getattr(value, "__module__", "").startswith(_OURS):
+        if (getattr(value, "__module__", None) or "").startswith(_OURS):
             if inspect.isfunction(value):
                 _show_as_the_adapter(value)
             elif inspect.isclass(value) and "<locals>" in value.__qualname__:

@@ -63,7 +63,7 @@ _TENSORFLOW: Dict[str, str] = {
     "smart_cond": "tensorflow.python.framework.smart_cond",
     "state_ops": "tensorflow.python.ops.state_ops",
     "tf": "tensorflow",
-    "tf2": "tensorflow.python.tf2",
+    "tf2": "tensorflow.compat.v2",
     "tf_contextlib": "tensorflow.python.util.tf_contextlib",
     "variable_scope": "tensorflow.python.ops.variable_scope",
     "variables": "tensorflow.python.ops.variables",

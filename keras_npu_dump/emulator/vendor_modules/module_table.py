@@ -81,7 +81,7 @@ def _imports(names: str) -> Row:
     return {name: _TENSORFLOW[name] for name in names.split()}
 
 
-# The operators, which stand in a room of their own: see `operators_table`.
+# The operators, and what takes the place of functions of TensorFlow.
 _GEN_NPU_OPS: Row = {"gen_npu_ops": _API + "operator_library:GEN_NPU_OPS"}
 OPERATORS: Dict[str, Row] = {
     "npu_device.ops.train_ops": {

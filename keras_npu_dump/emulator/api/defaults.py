@@ -37,6 +37,15 @@ def apply() -> None:
     _watch_keras(tf)
 
 
+def convert() -> None:
+    """Puts the NPU's operators where the adapter does; once per process, after `apply`."""
+    if "converted" in _DONE:
+        return
+    _DONE.add("converted")
+    from keras_npu_dump.emulator.api.conversion import npu_convert
+    npu_convert.npu_convert_api()
+
+
 def prepare() -> None:
     """Begins to watch, with the settings that dump and no dump need to be bit-equal.
 

@@ -186,6 +186,7 @@ class NpuDeviceHandle:
         defaults.apply()
         ENGINE.active = True
         _global_npu_ctx = self
+        defaults.convert()
         return self
 
 

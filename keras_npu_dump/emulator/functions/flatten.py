@@ -4,7 +4,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
-from keras_npu_dump.emulator.functions import opinfo
+from keras_npu_dump.emulator.functions import npu_operator, opinfo
 from keras_npu_dump.emulator.functions.flat import (
     Flat,
     Lookup,
@@ -91,7 +91,7 @@ class _Flattener:
                 definition = self._lookup(body_function(node, role).name)
                 flat.bodies[(node.name, role)] = self.flatten(definition, flat, node.name, role)
             return
-        held = named_functions(node)
+        held = [] if npu_operator.operator_type(node) else named_functions(node)
         if held:
             flat.unread.append((node.name, "%s holds %s" % (node.op, ", ".join(held))))
         elif node.op in graph_parts.V1_CONTROL_TYPES:
@@ -147,7 +147,7 @@ class _Inliner:
         return _Ends({name: outside(tensor) for name, tensor in definition.ret.items()}, must_run)
 
     def _add(self, node: Any) -> None:
-        if node.op in graph_parts.CALL_TYPES:
+        if opinfo.is_call(node):
             body = self._lookup(node.attr["f"].func.name)
             self._inline_call(node, body, ["output:%d" % index for index
                                            in range(len(body.signature.output_arg))])

@@ -3,8 +3,26 @@ from __future__ import annotations
 
 from typing import Any, List, Tuple
 
-from keras_npu_dump.emulator.functions import tf_dtypes
+from keras_npu_dump.emulator.functions import npu_operator, tf_dtypes
 from keras_npu_dump.op_types import graph_parts
+
+
+def op_type(node: Any) -> str:
+    """The type of the operator that a node stands for: the NPU's, or TensorFlow's own.
+
+    Args:
+      node: NodeDef.
+    """
+    return npu_operator.operator_type(node) or str(node.op)
+
+
+def is_call(node: Any) -> bool:
+    """Whether a node calls a function that takes its place in a flat graph.
+
+    Args:
+      node: NodeDef.
+    """
+    return node.op in graph_parts.CALL_TYPES and not npu_operator.operator_type(node)
 
 
 def op_def(node: Any) -> Any:
@@ -64,6 +82,8 @@ def keeps_state(node: Any) -> bool:
     definition = op_def(node)
     if not (definition and definition.is_stateful):
         return False
+    if npu_operator.operator_type(node):
+        return "seed" in npu_operator.attributes(node)
     known = {attr.name for attr in definition.attr}
     return "seed" in known or ("shared_name" in known and not node.attr["shared_name"].s and not (
         "use_node_name_sharing" in known and node.attr["use_node_name_sharing"].b))

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from keras_npu_dump import messages
 from keras_npu_dump.emulator.functions import flat as flat_lib
-from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
+from keras_npu_dump.emulator.functions import operator_bodies, opinfo, tf_dtypes
 from keras_npu_dump.emulator.functions.flat import Flat, Lookup
 from keras_npu_dump.op_types import graph_parts
 
@@ -98,10 +98,13 @@ def _infer(flat: Flat, given: Sequence[_Given], lookup: Lookup, shapes: Shapes) 
         tensors = _placeholders(flat, given)
         # At once: they stay known where the import fails.
         _note(shapes, flat, tensors)
-        _import(flat, tensors, lookup)
-    for node in flat.nodes:
+        expanded = operator_bodies.expand(flat, lookup)
+        _import(expanded.nodes, tensors, lookup)
+    for node in expanded.nodes:
         outputs = graph.get_operation_by_name(node.name).outputs
         tensors.update(zip((tensor for tensor, _ in opinfo.outputs(node)), outputs))
+    # Every tensor that they are is known by now.
+    tensors.update((output, tensors[inner]) for output, inner in expanded.tensors.items())
     _note(shapes, flat, tensors)
     for (name, _), body in flat.bodies.items():
         _infer(body, _given_to_body(flat.by_name[name], tensors), lookup, shapes)
@@ -126,14 +129,14 @@ def _placeholders(flat: Flat, given: Sequence[_Given]) -> Dict[str, Any]:
     return found
 
 
-def _import(flat: Flat, arguments: Mapping[str, Any], lookup: Lookup) -> None:
-    """Imports a graph's nodes into the default graph, under their names."""
+def _import(nodes: Sequence[Any], arguments: Mapping[str, Any], lookup: Lookup) -> None:
+    """Imports nodes into the default graph, under their names."""
     from tensorflow.core.framework import graph_pb2
     from tensorflow.python.framework import importer
     graph_def = graph_pb2.GraphDef()
-    index = _flat_index(flat)
+    index = _flat_index(nodes)
     read = set()
-    for node in flat.nodes:
+    for node in nodes:
         copy = graph_def.node.add()
         copy.CopyFrom(node)
         # What the function was traced with; it may hold less than the arguments tell now.
@@ -145,7 +148,7 @@ def _import(flat: Flat, arguments: Mapping[str, Any], lookup: Lookup) -> None:
             # The importer maps outputs of nodes only, so arguments become some.
             copy.input.append(index.get(tensor, tensor) if tensor not in arguments
                               else tensor + ":0")
-    _add_library(graph_def, flat, lookup)
+    _add_library(graph_def, nodes, lookup)
     # It refuses a map with entries that nothing reads.
     importer.import_graph_def(graph_def, name="", input_map={
         name + ":0": tensor for name, tensor in arguments.items() if name in read})
@@ -166,19 +169,19 @@ def _given_to_body(node: Any, tensors: Mapping[str, Any]) -> List[_Given]:
     return [_Given(tensor, shape) for tensor, shape in zip(passed, fixed)]
 
 
-def _flat_index(flat: Flat) -> Dict[str, str]:
+def _flat_index(nodes: Sequence[Any]) -> Dict[str, str]:
     """`node:output:index` -> `node:position`, as a GraphDef names tensors."""
     names = {}
-    for node in flat.nodes:
+    for node in nodes:
         for position, (tensor, _) in enumerate(opinfo.outputs(node)):
             names[tensor] = "%s:%d" % (node.name, position)
     return names
 
 
-def _add_library(graph_def: Any, flat: Flat, lookup: Lookup) -> None:
+def _add_library(graph_def: Any, nodes: Sequence[Any], lookup: Lookup) -> None:
     """The functions that nodes name, and those that these name."""
     seen: Set[str] = set()
-    stack = list(flat.nodes)
+    stack = list(nodes)
     while stack:
         for name in flat_lib.named_functions(stack.pop()):
             if name not in seen:

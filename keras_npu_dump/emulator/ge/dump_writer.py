@@ -7,6 +7,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.functions import flat as flat_lib
+from keras_npu_dump.emulator.functions import opinfo
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.tracer.dump_plan import DumpedOp, Plan, Source
 from keras_npu_dump.emulator.tracer.twin import Activation
@@ -142,8 +143,8 @@ class ExecutionWriter:
 
     def _write(self, op: DumpedOp, inputs: Sequence[dump_file.TensorValue],
                outputs: Sequence[dump_file.TensorValue]) -> None:
-        write_operator(self._folder, self._session, op.node.op, op.node.name, op.task_id, inputs,
-                       outputs)
+        write_operator(self._folder, self._session, opinfo.op_type(op.node), op.node.name,
+                       op.task_id, inputs, outputs)
         self._files += 1
 
     def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:

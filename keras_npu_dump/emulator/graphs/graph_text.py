@@ -139,7 +139,7 @@ class _Maker:
         bodies = [self._names[id(self._flat.bodies[(node.name, role)])]
                   for role in flat_lib.roles(node)
                   if (node.name, role) in self._flat.bodies]
-        return GraphOp(node.name, node.op, inputs, input_descs, output_descs,
+        return GraphOp(node.name, opinfo.op_type(node), inputs, input_descs, output_descs,
                        original_op_names=[node.name],
                        attrs=node_attrs.convert(node, self._values), subgraph_names=bodies)
 

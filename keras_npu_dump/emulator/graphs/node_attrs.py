@@ -5,6 +5,7 @@ from typing import Any, Dict
 
 import numpy as np
 
+from keras_npu_dump.emulator.functions import npu_operator
 from keras_npu_dump.emulator.tracer.values import dtype_name
 from keras_npu_dump.formats import dtypes
 from keras_npu_dump.formats.graph.ge_graph import AttrList, DataType, Desc, NamedAttrs, TensorAttr
@@ -27,7 +28,8 @@ def convert(node: Any, with_values: bool) -> Dict[str, Any]:
       TensorFlow's own passes read, and without tensors of strings.
     """
     attrs: Dict[str, Any] = {}
-    for key, value in node.attr.items():
+    given = (npu_operator.attributes(node) if npu_operator.operator_type(node) else node.attr)
+    for key, value in given.items():
         if key in _LEFT_OUT or (value.WhichOneof("value") == "tensor" and not with_values):
             continue
         converted = _value(value)

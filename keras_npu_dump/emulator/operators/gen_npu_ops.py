@@ -1,0 +1,53 @@
+"""The stand-in for `npu_device.gen_npu_ops`: the operators by the names that scripts call.
+
+The adapter's has a function for each operator that it registers (tf_adapter/ops); here are
+those that have a form for the CPU. For any other the error says where the script asks.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from keras_npu_dump.emulator.operators import dropout_masks, gelu_forms, layer_norm
+from keras_npu_dump.emulator.operators.keras_tensors import in_layers
+from keras_npu_dump.emulator.operators.operator import Operator
+
+__emulated__ = True
+
+
+def _function(operator: Operator, name: str) -> Any:
+    function = in_layers(operator.__call__, name)
+    function.__signature__ = operator.signature  # type: ignore[attr-defined]
+    function.__doc__ = "The operator %s; see its class." % operator.name
+    return function
+
+
+drop_out_gen_mask = _function(dropout_masks.DROP_OUT_GEN_MASK, "drop_out_gen_mask")
+drop_out_gen_mask_v3 = _function(dropout_masks.DROP_OUT_GEN_MASK_V3, "drop_out_gen_mask_v3")
+drop_out_gen_mask_v4 = _function(dropout_masks.DROP_OUT_GEN_MASK_V4, "drop_out_gen_mask_v4")
+drop_out_do_mask = _function(dropout_masks.DROP_OUT_DO_MASK, "drop_out_do_mask")
+drop_out_do_mask_v3 = _function(dropout_masks.DROP_OUT_DO_MASK_V3, "drop_out_do_mask_v3")
+fast_gelu = _function(gelu_forms.FAST_GELU, "fast_gelu")
+fast_gelu_grad = _function(gelu_forms.FAST_GELU_GRAD, "fast_gelu_grad")
+gelu = _function(gelu_forms.GELU, "gelu")
+gelu_grad = _function(gelu_forms.GELU_GRAD, "gelu_grad")
+fused_layer_norm = _function(layer_norm.FUSED_LAYER_NORM, "fused_layer_norm")
+fused_layer_norm_grad = _function(layer_norm.FUSED_LAYER_NORM_GRAD, "fused_layer_norm_grad")
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError("npu_device.gen_npu_ops.%s: the emulator does not have this operator%s."
+                         % (name, _asked_by()))
+
+
+def _asked_by() -> str:
+    """The place in the script that asks for an operator, as a clause; "" if it is not found."""
+    inside = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith((inside, "<frozen")):
+            return ", which %s uses in line %d" % (name, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""

@@ -70,7 +70,7 @@ def test_the_stand_in_is_marked(api):
 
 def test_what_needs_a_device_says_so(api):
     assert api["missing"].startswith(
-        "npu_device.gen_npu_ops.made_up: the emulator does not have it (used in ")
+        "npu_device.gen_npu_ops.nothing: the emulator does not have this operator, which ")
     assert api["loss scale"] is True
 
 

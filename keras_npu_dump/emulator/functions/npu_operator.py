@@ -12,6 +12,7 @@ from typing import Any, Dict
 TYPE = "_npu_operator"
 """Attribute of the node: the operator's type, as GE names it."""
 
+_INPUTS = "_npu_inputs"
 _ATTRIBUTE = "_npu_attr_"
 
 
@@ -34,14 +35,25 @@ def attributes(node: Any) -> Dict[str, Any]:
             if name.startswith(_ATTRIBUTE)}
 
 
-def node_attributes(op_type: str, attrs: Dict[str, Any]) -> Dict[str, Any]:
+def input_count(node: Any) -> int:
+    """How many of a call's data inputs, the first ones, are inputs of the NPU's operator.
+
+    Args:
+      node: NodeDef that stands for one.
+    """
+    return int(node.attr[_INPUTS].i)
+
+
+def node_attributes(op_type: str, attrs: Dict[str, Any], inputs: int) -> Dict[str, Any]:
     """What a node has to carry to stand for an operator: AttrValues by name.
 
     Args:
       op_type: as GE names it.
       attrs: AttrValues by name.
+      inputs: how many inputs the operator has; the call may take more.
     """
     from tensorflow.core.framework import attr_value_pb2
     found = {_ATTRIBUTE + name: value for name, value in attrs.items()}
+    found[_INPUTS] = attr_value_pb2.AttrValue(i=inputs)
     found[TYPE] = attr_value_pb2.AttrValue(s=op_type.encode("utf-8"))
     return found

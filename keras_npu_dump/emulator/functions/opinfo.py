@@ -65,8 +65,9 @@ def input_dtypes(node: Any) -> List[int]:
       node: NodeDef.
     """
     definition = op_def(node)
-    return [dtype for arg in (definition.input_arg if definition else ())
-            for dtype in _expand(arg, node)]
+    found = [dtype for arg in (definition.input_arg if definition else ())
+             for dtype in _expand(arg, node)]
+    return found[:npu_operator.input_count(node)] if npu_operator.operator_type(node) else found
 
 
 def keeps_state(node: Any) -> bool:

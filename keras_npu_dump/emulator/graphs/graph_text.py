@@ -123,7 +123,7 @@ class _Maker:
                        inputs=[""] if item.kind == "Data" else [])
 
     def _op(self, node: Any) -> GraphOp:
-        data, _ = flat_lib.split_control(node.input)
+        data = self._data(node)
         shape = self._shape(data[0]) if data else UNKNOWN_RANK
         given, made = tf_layouts.of(node, None if shape == UNKNOWN_RANK else len(shape))
         inputs = [self._edges.get(tensor, tensor) for tensor in data]
@@ -158,10 +158,16 @@ class _Maker:
         return GraphOp(name, "NetOutput", inputs + ["%s:-1" % end for end in ends], descs,
                        descs if flat.parent is None else [])
 
+    @staticmethod
+    def _data(node: Any) -> List[str]:
+        """What the operator of a node takes; a call that stands for one may take more."""
+        data, _ = flat_lib.split_control(node.input)
+        return data[:len(opinfo.input_dtypes(node))]
+
     def _controls(self, node: Any) -> List[str]:
         """Operators of the graph that `node` waits for beyond its data."""
-        data, controls = flat_lib.split_control(node.input)
-        direct = {flat_lib.node_of(tensor) for tensor in data}
+        _, controls = flat_lib.split_control(node.input)
+        direct = {flat_lib.node_of(tensor) for tensor in self._data(node)}
         return [name for name in self._expand(controls)
                 if name not in direct and name != node.name]
 

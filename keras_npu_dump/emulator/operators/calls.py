@@ -31,18 +31,21 @@ def call(operator: Any, inputs: Sequence[Any], attrs: Mapping[str, Any],
     given = dict(attrs)
     if operator.known is not None:
         given["known"] = operator.known(*inputs)
+    taken = list(inputs) if operator.beside is None else [*inputs, *operator.beside()]
     if tf.executing_eagerly():
         with _unrecorded(), own_work():
             outputs = [tf.convert_to_tensor(tensor)
-                       for tensor in operator.compute(given, *inputs)]
+                       for tensor in operator.compute(given, *taken)]
     else:
-        outputs = _node(operator, inputs, given, attrs, dtypes, name or operator.name)
+        carried = {key: _attr_value(value) for key, value in {**attrs, **dtypes}.items()}
+        node = npu_operator.node_attributes(operator.ge_type, carried, len(inputs))
+        outputs = _node(operator, taken, given, node, name or operator.name)
     _record(operator, inputs, outputs, attrs)
     return outputs
 
 
 def _node(operator: Any, inputs: Sequence[Any], given: Mapping[str, Any],
-          attrs: Mapping[str, Any], dtypes: Mapping[str, Any], name: str) -> List[Any]:
+          carried: Mapping[str, Any], name: str) -> List[Any]:
     """Adds the node of an operator to the graph that is being made."""
     import tensorflow as tf
     function = _function(operator, inputs, given)
@@ -57,8 +60,7 @@ def _node(operator: Any, inputs: Sequence[Any], given: Mapping[str, Any],
                    config="", config_proto=_config(), executor_type="", name=name)
     outputs = list(made) if operator.outputs else []
     node = outputs[0].op if outputs else made
-    carried = {key: _attr_value(value) for key, value in {**attrs, **dtypes}.items()}
-    for key, value in npu_operator.node_attributes(operator.ge_type, carried).items():
+    for key, value in carried.items():
         node._set_attr(key, value)
     node._set_attr("_gradient_op_type", _attr_value(_registered(operator)))
     for output, inner in zip(outputs, function.outputs):
@@ -113,7 +115,7 @@ def _registered(operator: Any) -> str:
 
         ops.RegisterGradient(name)(gradient)
         _REGISTERED.add(name)
-    return name
+    return str(name)
 
 
 def _recorder() -> Any:

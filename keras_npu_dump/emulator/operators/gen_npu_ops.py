@@ -9,9 +9,18 @@ import os
 import sys
 from typing import Any
 
-from keras_npu_dump.emulator.operators import dropout_masks, gelu_forms, layer_norm
+from keras_npu_dump.emulator.operators import (
+    dropout_masks,
+    float_status,
+    gelu_forms,
+    layer_norm,
+    parametric,
+)
 from keras_npu_dump.emulator.operators.keras_tensors import in_layers
 from keras_npu_dump.emulator.operators.operator import Operator
+from keras_npu_dump.emulator.operators.recurrent import basic_lstm_cell as lstm
+from keras_npu_dump.emulator.operators.recurrent import dynamic_gru
+from keras_npu_dump.emulator.operators.recurrent import dynamic_rnn as rnn
 
 __emulated__ = True
 
@@ -34,6 +43,24 @@ gelu = _function(gelu_forms.GELU, "gelu")
 gelu_grad = _function(gelu_forms.GELU_GRAD, "gelu_grad")
 fused_layer_norm = _function(layer_norm.FUSED_LAYER_NORM, "fused_layer_norm")
 fused_layer_norm_grad = _function(layer_norm.FUSED_LAYER_NORM_GRAD, "fused_layer_norm_grad")
+dynamic_rnn = _function(rnn.DYNAMIC_RNN, "dynamic_rnn")
+dynamic_rnn_v2 = _function(rnn.DYNAMIC_RNN_V2, "dynamic_rnn_v2")
+dynamic_rnn_grad = _function(rnn.DYNAMIC_RNN_GRAD, "dynamic_rnn_grad")
+dynamic_gru_v2 = _function(dynamic_gru.DYNAMIC_GRU_V2, "dynamic_gru_v2")
+dynamic_gru_v2_grad = _function(dynamic_gru.DYNAMIC_GRU_V2_GRAD, "dynamic_gru_v2_grad")
+basic_lstm_cell = _function(lstm.BASIC_LSTM_CELL, "basic_lstm_cell")
+basic_lstm_cell_c_state_grad = _function(
+    lstm.BASIC_LSTM_CELL_C_STATE_GRAD, "basic_lstm_cell_c_state_grad")
+basic_lstm_cell_weight_grad = _function(
+    lstm.BASIC_LSTM_CELL_WEIGHT_GRAD, "basic_lstm_cell_weight_grad")
+basic_lstm_cell_input_grad = _function(
+    lstm.BASIC_LSTM_CELL_INPUT_GRAD, "basic_lstm_cell_input_grad")
+p_relu = _function(parametric.P_RELU, "p_relu")
+p_relu_grad = _function(parametric.P_RELU_GRAD, "p_relu_grad")
+centralization = _function(parametric.CENTRALIZATION, "centralization")
+npu_get_float_status_v2 = _function(float_status.GET_FLOAT_STATUS_V2, "npu_get_float_status_v2")
+npu_clear_float_status_v2 = _function(
+    float_status.CLEAR_FLOAT_STATUS_V2, "npu_clear_float_status_v2")
 
 
 def __getattr__(name: str) -> Any:

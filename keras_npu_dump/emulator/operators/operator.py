@@ -31,12 +31,15 @@ class Input:
         dtype is always the same.
       allowed: names of the dtypes that it may have; the first is what a number of Python
         becomes where nothing else decides.
+      optional: whether it may be left out; only the last one may.
     """
 
-    def __init__(self, name: str, dtype: str = "T", allowed: Sequence[str] = FLOATS):
+    def __init__(self, name: str, dtype: str = "T", allowed: Sequence[str] = FLOATS,
+                 optional: bool = False):
         self.name = name
         self.dtype = dtype
         self.allowed = tuple(allowed)
+        self.optional = optional
 
 
 class Called:
@@ -87,12 +90,14 @@ class Operator:
         kernels keep is its own, too.
       known: called with the inputs of a call; what it returns is passed to `compute` as
         the attribute `known`, for what can be told while a graph is made. Hashable.
+      beside: returns tensors that `compute` takes and that are no inputs of the operator.
     """
 
     def __init__(self, name: str, inputs: Sequence[Any], outputs: Sequence[str],
                  compute: Compute, attrs: Optional[Mapping[str, Any]] = None,
                  gradient: Optional[Gradient] = None, ge_type: str = "", stateful: bool = True,
-                 own_function: bool = False, known: Optional[Callable[..., Any]] = None):
+                 own_function: bool = False, known: Optional[Callable[..., Any]] = None,
+                 beside: Optional[Callable[[], Sequence[Any]]] = None):
         self.name = name
         self.ge_type = ge_type or name
         self.inputs = [item if isinstance(item, Input) else Input(item) for item in inputs]
@@ -103,6 +108,7 @@ class Operator:
         self.stateful = stateful
         self.own_function = own_function
         self.known = known
+        self.beside = beside
         self.signature = self._signature()
         self._result = collections.namedtuple(name, self.outputs)  # type: ignore[misc]
 
@@ -122,7 +128,10 @@ class Operator:
         bound.apply_defaults()
         given = dict(bound.arguments)
         name = given.pop("name")
-        inputs, dtypes = self._converted([given.pop(item.name) for item in self.inputs])
+        values = [given.pop(item.name) for item in self.inputs]
+        inputs, dtypes = self._converted(
+            [value for item, value in zip(self.inputs, values)
+             if not (item.optional and value is None)])
         attrs = {key: _as_default(value, self.attrs[key]) for key, value in given.items()}
         outputs = calls.call(self, inputs, attrs, dtypes, name)
         if not outputs:
@@ -156,7 +165,10 @@ class Operator:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         names = [item.name for item in self.inputs]
         names += [key for key, default in self.attrs.items() if default is REQUIRED]
-        found = [inspect.Parameter(name, kind) for name in names]
+        optional = {item.name for item in self.inputs if item.optional}
+        found = [inspect.Parameter(name, kind) for name in names if name not in optional]
+        found += [inspect.Parameter(name, kind, default=None) for name in names
+                  if name in optional]
         found += [inspect.Parameter(key, kind, default=default)
                   for key, default in self.attrs.items() if default is not REQUIRED]
         return inspect.Signature([*found, inspect.Parameter("name", kind, default=None)])

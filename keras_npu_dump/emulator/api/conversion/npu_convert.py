@@ -127,7 +127,7 @@ def api_func_convert(wrapfunc: Callable[..., Any], **kwargs: Any) -> Callable[..
         raise Exception("Input New Function is None")
     versions, modes = kwargs.get("version", ""), kwargs.get("mode", "")
 
-    def convert(original: Callable[..., Any]) -> Callable[..., Any]:
+    def convert(original: Any) -> Any:
         if not judge_version_support(versions):
             return original
         eager = wrapfunc if "eager" in modes else original

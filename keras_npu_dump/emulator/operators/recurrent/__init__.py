@@ -1,0 +1,1 @@
+"""Recurrent operators of the NPU: the LSTM and GRU over a sequence, and a cell."""

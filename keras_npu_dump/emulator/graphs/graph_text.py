@@ -166,8 +166,11 @@ class _Maker:
 
     def _controls(self, node: Any) -> List[str]:
         """Operators of the graph that `node` waits for beyond its data."""
-        _, controls = flat_lib.split_control(node.input)
-        direct = {flat_lib.node_of(tensor) for tensor in self._data(node)}
+        data, controls = flat_lib.split_control(node.input)
+        taken = self._data(node)
+        direct = {flat_lib.node_of(tensor) for tensor in taken}
+        # What only the call takes, the operator waits for.
+        controls += [flat_lib.node_of(tensor) for tensor in data[len(taken):]]
         return [name for name in self._expand(controls)
                 if name not in direct and name != node.name]
 

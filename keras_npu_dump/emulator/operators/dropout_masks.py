@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.operators.operator import FLOATS, Called, Input, Operator
+from keras_npu_dump.emulator.operators.npu_operators import NpuOperator, OperatorInput
+from keras_npu_dump.emulator.operators.operator_calls import Called
 
 _BITS = 128
 _TILE = 16
 _SEEDS = {"seed": 0, "seed2": 0}
-_SHAPE_AND_PROB = (Input("shape", "T", ("int32", "int64")),
-                   Input("prob", "S", ("float32", "float16")))
+_SHAPE_AND_PROB = (OperatorInput("shape", "T", ("int32", "int64")),
+                   OperatorInput("prob", "S", ("float32", "float16")))
 
 
 def _static(shape: Any, prob: Any) -> Optional[Tuple[int, ...]]:
@@ -131,22 +132,24 @@ def _untiled(kept: Any) -> Any:
     return tf.transpose(flat, [0, 2, 3, 1, 4])
 
 
-def _do_mask_gradient(call: Operator) -> Any:
+def _do_mask_gradient(call: NpuOperator) -> Any:
     def gradient(op: Called, grad: Any) -> List[Any]:
         return [call(grad, op.inputs[1], op.inputs[2]), None, None]
     return gradient
 
 
-DROP_OUT_GEN_MASK = Operator("DropOutGenMask", _SHAPE_AND_PROB, ("output",), _bit_mask, _SEEDS,
-                             own_function=True, known=_static)
-DROP_OUT_GEN_MASK_V3 = Operator("DropOutGenMaskV3", _SHAPE_AND_PROB, ("output",), _byte_mask,
-                                _SEEDS, own_function=True, known=_static)
-DROP_OUT_GEN_MASK_V4 = Operator("DropOutGenMaskV4", _SHAPE_AND_PROB, ("output",),
-                                _plain_byte_mask, {**_SEEDS, "dtype": "bool"},
-                                own_function=True, known=_static)
+DROP_OUT_GEN_MASK = NpuOperator(
+    "DropOutGenMask", _SHAPE_AND_PROB, ("output",), _bit_mask, _SEEDS, own_function=True,
+    known=_static)
+DROP_OUT_GEN_MASK_V3 = NpuOperator(
+    "DropOutGenMaskV3", _SHAPE_AND_PROB, ("output",), _byte_mask, _SEEDS, own_function=True,
+    known=_static)
+DROP_OUT_GEN_MASK_V4 = NpuOperator(
+    "DropOutGenMaskV4", _SHAPE_AND_PROB, ("output",), _plain_byte_mask,
+    {**_SEEDS, "dtype": "bool"}, own_function=True, known=_static)
 
-_MASKED = (Input("x", "T", FLOATS), Input("mask", "", ("uint8",)), Input("keep_prob", "T", FLOATS))
-DROP_OUT_DO_MASK = Operator("DropOutDoMask", _MASKED, ("y",), _apply_bits)
+_MASKED = ("x", OperatorInput("mask", "", ("uint8",)), "keep_prob")
+DROP_OUT_DO_MASK = NpuOperator("DropOutDoMask", _MASKED, ("y",), _apply_bits)
 DROP_OUT_DO_MASK.gradient = _do_mask_gradient(DROP_OUT_DO_MASK)
-DROP_OUT_DO_MASK_V3 = Operator("DropOutDoMaskV3", _MASKED, ("y",), _apply_bytes)
+DROP_OUT_DO_MASK_V3 = NpuOperator("DropOutDoMaskV3", _MASKED, ("y",), _apply_bytes)
 DROP_OUT_DO_MASK_V3.gradient = _do_mask_gradient(DROP_OUT_DO_MASK_V3)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping
 
-from keras_npu_dump.emulator.operators.operator import Operator
+from keras_npu_dump.emulator.operators.npu_operators import NpuOperator
 
 _SIZE = 8
 
@@ -43,7 +43,7 @@ def _waited() -> List[Any]:
     return found
 
 
-GET_FLOAT_STATUS_V2 = Operator("NpuGetFloatStatusV2", (), ("data",), _get,
-                               ge_type="NPUGetFloatStatusV2", beside=_waited)
-CLEAR_FLOAT_STATUS_V2 = Operator("NpuClearFloatStatusV2", (), (), _clear,
-                                 ge_type="NPUClearFloatStatusV2")
+GET_FLOAT_STATUS_V2 = NpuOperator("NpuGetFloatStatusV2", (), ("data",), _get,
+                                  ge_type="NPUGetFloatStatusV2", beside=_waited)
+CLEAR_FLOAT_STATUS_V2 = NpuOperator("NpuClearFloatStatusV2", (), (), _clear,
+                                    ge_type="NPUClearFloatStatusV2")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, List, Mapping
 
-from keras_npu_dump.emulator.operators.operator import Called, Input, Operator
+from keras_npu_dump.emulator.operators.npu_operators import NpuOperator, OperatorInput
+from keras_npu_dump.emulator.operators.operator_calls import Called
 
 _SLOPE = 1.702
 _SCALE = math.sqrt(2.0 / math.pi)
@@ -59,12 +60,12 @@ def _gelu_grad(attrs: Mapping[str, Any], dy: Any, x: Any, y: Any) -> List[Any]:
     return [tf.cast(_wide(dy) * slope, x.dtype)]
 
 
-def _input(name: str) -> Input:
-    return Input(name, "T", _ALLOWED)
+def _input(name: str) -> OperatorInput:
+    return OperatorInput(name, "T", _ALLOWED)
 
 
-FAST_GELU_GRAD = Operator("FastGeluGrad", [_input("gradients"), _input("features")],
-                          ("backprops",), _fast_gelu_grad, stateful=False)
+FAST_GELU_GRAD = NpuOperator("FastGeluGrad", [_input("gradients"), _input("features")],
+                             ("backprops",), _fast_gelu_grad, stateful=False)
 
 
 def fast_gelu_gradient(op: Called, grad: Any) -> List[Any]:
@@ -77,15 +78,16 @@ def fast_gelu_gradient(op: Called, grad: Any) -> List[Any]:
     return [FAST_GELU_GRAD(grad, op.inputs[0])]
 
 
-FAST_GELU = Operator("FastGelu", [_input("features")], ("activations",), _fast_gelu,
-                     gradient=fast_gelu_gradient, stateful=False)
-GELU_GRAD = Operator("GeluGrad", [_input("gradients"), _input("features"), _input("activations")],
-                     ("backprops",), _gelu_grad, stateful=False)
+FAST_GELU = NpuOperator("FastGelu", [_input("features")], ("activations",), _fast_gelu,
+                        gradient=fast_gelu_gradient, stateful=False)
+GELU_GRAD = NpuOperator(
+    "GeluGrad", [_input("gradients"), _input("features"), _input("activations")], ("backprops",),
+    _gelu_grad, stateful=False)
 
 
 def _gelu_gradient(op: Called, grad: Any) -> List[Any]:
     return [GELU_GRAD(grad, op.inputs[0], op.outputs[0])]
 
 
-GELU = Operator("Gelu", [_input("features")], ("activations",), _gelu, gradient=_gelu_gradient,
-                stateful=False)
+GELU = NpuOperator("Gelu", [_input("features")], ("activations",), _gelu, gradient=_gelu_gradient,
+                   stateful=False)

@@ -17,7 +17,7 @@ from keras_npu_dump.emulator.operators import (
     parametric,
 )
 from keras_npu_dump.emulator.operators.keras_tensors import in_layers
-from keras_npu_dump.emulator.operators.operator import Operator
+from keras_npu_dump.emulator.operators.npu_operators import NpuOperator
 from keras_npu_dump.emulator.operators.recurrent import basic_lstm_cell as lstm
 from keras_npu_dump.emulator.operators.recurrent import dynamic_gru
 from keras_npu_dump.emulator.operators.recurrent import dynamic_rnn as rnn
@@ -25,7 +25,7 @@ from keras_npu_dump.emulator.operators.recurrent import dynamic_rnn as rnn
 __emulated__ = True
 
 
-def _function(operator: Operator, name: str) -> Any:
+def _function(operator: NpuOperator, name: str) -> Any:
     function = in_layers(operator.__call__, name)
     function.__signature__ = operator.signature  # type: ignore[attr-defined]
     function.__doc__ = "The operator %s; see its class." % operator.name

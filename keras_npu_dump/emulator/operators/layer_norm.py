@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping
 
-from keras_npu_dump.emulator.operators.operator import Called, Operator
+from keras_npu_dump.emulator.operators.npu_operators import NpuOperator
+from keras_npu_dump.emulator.operators.operator_calls import Called
 
 _BACKWARD_EPSILON = 1e-12
 """What the gradient adds to the variance: it is not told the epsilon of the forward pass
@@ -55,7 +56,7 @@ def _layer_norm_grad(attrs: Mapping[str, Any], dy: Any, x: Any, variance: Any, m
     return [tf.cast(tensor, x.dtype) for tensor in (pd_x, pd_gamma, pd_beta)]
 
 
-FUSED_LAYER_NORM_GRAD = Operator(
+FUSED_LAYER_NORM_GRAD = NpuOperator(
     "FusedLayerNormGrad", ("dy", "x", "variance", "mean", "gamma"),
     ("pd_x", "pd_gamma", "pd_beta"), _layer_norm_grad, ge_type="LayerNormGrad")
 
@@ -65,7 +66,7 @@ def _gradient(op: Called, grad: Any, *rest: Any) -> Any:
     return FUSED_LAYER_NORM_GRAD(grad, op.inputs[0], op.outputs[2], op.outputs[1], op.inputs[1])
 
 
-FUSED_LAYER_NORM = Operator(
+FUSED_LAYER_NORM = NpuOperator(
     "FusedLayerNorm", ("x", "gamma", "beta"), ("y", "mean", "variance"), _layer_norm,
     {"begin_norm_axis": 0, "begin_params_axis": 0, "epsilon": 0.0000001}, gradient=_gradient,
     ge_type="LayerNorm")

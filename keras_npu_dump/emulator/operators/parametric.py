@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping
 
-from keras_npu_dump.emulator.operators.operator import REQUIRED, Called, Operator
+from keras_npu_dump.emulator.operators.npu_operators import REQUIRED, NpuOperator
+from keras_npu_dump.emulator.operators.operator_calls import Called
 
 
 def _p_relu(attrs: Mapping[str, Any], x: Any, weight: Any) -> List[Any]:
@@ -23,14 +24,14 @@ def _p_relu_grad(attrs: Mapping[str, Any], grads: Any, features: Any, weights: A
     return [dx, tf.reshape(tf.reduce_sum(of_each, axes), shape)]
 
 
-P_RELU_GRAD = Operator("PReluGrad", ("grads", "features", "weights"), ("dx", "da"), _p_relu_grad)
+P_RELU_GRAD = NpuOperator("PReluGrad", ("grads", "features", "weights"), ("dx", "da"), _p_relu_grad)
 
 
 def _p_relu_gradient(op: Called, grad: Any) -> List[Any]:
     return list(P_RELU_GRAD(grad, *op.inputs))
 
 
-P_RELU = Operator("PRelu", ("x", "weight"), ("y",), _p_relu, gradient=_p_relu_gradient)
+P_RELU = NpuOperator("PRelu", ("x", "weight"), ("y",), _p_relu, gradient=_p_relu_gradient)
 
 
 def _centralization(attrs: Mapping[str, Any], x: Any) -> List[Any]:
@@ -38,4 +39,4 @@ def _centralization(attrs: Mapping[str, Any], x: Any) -> List[Any]:
     return [x - tf.reduce_mean(x, list(attrs["axes"]), keepdims=True)]
 
 
-CENTRALIZATION = Operator("Centralization", ("x",), ("y",), _centralization, {"axes": REQUIRED})
+CENTRALIZATION = NpuOperator("Centralization", ("x",), ("y",), _centralization, {"axes": REQUIRED})

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping
 
-from keras_npu_dump.emulator.operators.operator import Called, Operator
+from keras_npu_dump.emulator.operators.npu_operators import NpuOperator
+from keras_npu_dump.emulator.operators.operator_calls import Called
 from keras_npu_dump.emulator.operators.recurrent.dynamic_rnn import wide
 
 
@@ -60,12 +61,12 @@ def _input_grad(attrs: Mapping[str, Any], dgate: Any, w: Any) -> List[Any]:
     return [tf.cast(both[:, :size], dtype), tf.cast(both[:, size:], dtype)]
 
 
-BASIC_LSTM_CELL_C_STATE_GRAD = Operator(
+BASIC_LSTM_CELL_C_STATE_GRAD = NpuOperator(
     "BasicLSTMCellCStateGrad", ("c", "dht", "dct", "it", "jt", "ft", "ot", "tanhct"),
     ("dgate", "dct_1"), _c_state_grad, {"forget_bias": 1.0, "activation": "tanh"})
-BASIC_LSTM_CELL_WEIGHT_GRAD = Operator(
+BASIC_LSTM_CELL_WEIGHT_GRAD = NpuOperator(
     "BasicLSTMCellWeightGrad", ("x", "h", "dgate"), ("dw", "db"), _weight_grad)
-BASIC_LSTM_CELL_INPUT_GRAD = Operator(
+BASIC_LSTM_CELL_INPUT_GRAD = NpuOperator(
     "BasicLSTMCellInputGrad", ("dgate", "w"), ("dxt", "dht"), _input_grad, {"keep_prob": 1.0})
 
 
@@ -80,7 +81,7 @@ def _gradient(op: Called, dct: Any, dht: Any, *rest: Any) -> List[Any]:
     return [inputs.dxt, inputs.dht, gates.dct_1, weights.dw, weights.db]
 
 
-BASIC_LSTM_CELL = Operator(
+BASIC_LSTM_CELL = NpuOperator(
     "BasicLSTMCell", ("x", "h", "c", "w", "b"), ("ct", "ht", "it", "jt", "ft", "ot", "tanhct"),
     _cell, {"keep_prob": 1.0, "forget_bias": 1.0, "state_is_tuple": True, "activation": "tanh"},
     gradient=_gradient)

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.operators.operator import REQUIRED, Called, Input, Operator
+from keras_npu_dump.emulator.operators.npu_operators import (
+    REQUIRED,
+    NpuOperator,
+    OperatorInput,
+)
+from keras_npu_dump.emulator.operators.operator_calls import Called
 from keras_npu_dump.emulator.operators.recurrent.dynamic_rnn import check, in_sequence, wide
 
 _SHARED = {"direction": REQUIRED, "cell_depth": 1, "keep_prob": 1.0, "cell_clip": -1.0,
@@ -97,11 +102,11 @@ def _backward(attrs: Mapping[str, Any], x: Any, weight_input: Any, weight_hidden
         dx, dh_prev[0])]
 
 
-DYNAMIC_GRU_V2_GRAD = Operator(
+DYNAMIC_GRU_V2_GRAD = NpuOperator(
     "DynamicGruV2Grad", ("x", "weight_input", "weight_hidden", "y", "init_h", "h", "dy", "dh",
                          "update", "reset", "new", "hidden_new",
                          # Older releases do not have it, nor do helpers that were written for them.
-                         Input("seq_length", "", ("int32",), optional=True)),
+                         OperatorInput("seq_length", "", ("int32",), optional=True)),
     ("dw_input", "dw_hidden", "db_input", "db_hidden", "dx", "dh_prev"), _backward,
     {**_SHARED, "gate_order": REQUIRED, "reset_after": True}, ge_type="DynamicGRUV2Grad")
 
@@ -117,8 +122,8 @@ def _gradient(op: Called, dy: Any, dh: Any, *rest: Any) -> List[Optional[Any]]:
             found.dh_prev]
 
 
-DYNAMIC_GRU_V2 = Operator(
+DYNAMIC_GRU_V2 = NpuOperator(
     "DynamicGruV2", ("x", "weight_input", "weight_hidden", "bias_input", "bias_hidden",
-                     Input("seq_length", "", ("int32",)), "init_h"),
+                     OperatorInput("seq_length", "", ("int32",)), "init_h"),
     ("y", "output_h", "update", "reset", "new", "hidden_new"), _forward, _ATTRS,
     gradient=_gradient, ge_type="DynamicGRUV2")

@@ -11,7 +11,12 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.operators.operator import REQUIRED, Called, Input, Operator
+from keras_npu_dump.emulator.operators.npu_operators import (
+    REQUIRED,
+    NpuOperator,
+    OperatorInput,
+)
+from keras_npu_dump.emulator.operators.operator_calls import Called
 
 _SHARED = {"cell_type": REQUIRED, "direction": REQUIRED, "cell_depth": 1, "use_peephole": False,
            "keep_prob": 1.0, "cell_clip": -1.0, "num_proj": 0, "time_major": True}
@@ -135,7 +140,7 @@ def _backward(attrs: Mapping[str, Any], x: Any, w: Any, b: Any, y: Any, init_h: 
 
 _OUTPUTS = ("y", "output_h", "output_c", "i", "j", "f", "o", "tanhc")
 
-DYNAMIC_RNN_GRAD = Operator(
+DYNAMIC_RNN_GRAD = NpuOperator(
     "DynamicRnnGrad", ("x", "w", "b", "y", "init_h", "init_c", "h", "c", "dy", "dh", "dc", "i",
                        "j", "f", "o", "tanhc"),
     ("dw", "db", "dx", "dh_prev", "dc_prev"), _backward, {**_SHARED, "forget_bias": 0.0},
@@ -153,9 +158,9 @@ def _gradient(op: Called, dy: Any, dh: Any, dc: Any, *rest: Any) -> List[Optiona
     return [found.dx, found.dw, found.db, *lengths, found.dh_prev, found.dc_prev]
 
 
-DYNAMIC_RNN = Operator(
-    "DynamicRnn", ("x", "w", "b", Input("seq_length", "", ("int32",)), "init_h", "init_c"),
+DYNAMIC_RNN = NpuOperator(
+    "DynamicRnn", ("x", "w", "b", OperatorInput("seq_length", "", ("int32",)), "init_h", "init_c"),
     _OUTPUTS, _with_lengths, _ATTRS, gradient=_gradient, ge_type="DynamicRNN")
-DYNAMIC_RNN_V2 = Operator(
+DYNAMIC_RNN_V2 = NpuOperator(
     "DynamicRnnV2", ("x", "w", "b", "init_h", "init_c"), _OUTPUTS, _without_lengths, _ATTRS,
     gradient=_gradient, ge_type="DynamicRNN")

@@ -10,7 +10,8 @@ import collections
 import inspect
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from keras_npu_dump.emulator.operators import calls
+from keras_npu_dump.emulator.operators import operator_calls
+from keras_npu_dump.emulator.operators.operator_calls import Called
 
 FLOATS = ("float16", "float32")
 """The dtypes that most operators are registered with."""
@@ -22,7 +23,7 @@ Compute = Callable[..., Sequence[Any]]
 Gradient = Callable[..., Sequence[Any]]
 
 
-class Input:
+class OperatorInput:
     """An input of an operator.
 
     Args:
@@ -42,43 +43,12 @@ class Input:
         self.optional = optional
 
 
-class Called:
-    """An operator that was called, as a gradient function takes it (TensorFlow's `op`).
-
-    Attributes:
-      type: of the operator, TensorFlow's name.
-      inputs, outputs: tensors.
-    """
-
-    def __init__(self, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any],
-                 attrs: Mapping[str, Any]):
-        self.type = op_type
-        self.inputs = tuple(inputs)
-        self.outputs = list(outputs)
-        self._attrs = attrs
-
-    def get_attr(self, name: str) -> Any:
-        """The value of an attribute.
-
-        Args:
-          name: of the attribute.
-
-        Raises:
-          ValueError: the operator has none of that name.
-        """
-        if name not in self._attrs:
-            raise ValueError("Operation %s has no attr named %s." % (self.type, name))
-        value = self._attrs[name]
-        # As TensorFlow gives strings.
-        return value.encode("utf-8") if isinstance(value, str) else value
-
-
-class Operator:
+class NpuOperator:
     """An operator.
 
     Args:
       name: its type in TensorFlow (adapter, tf_adapter/ops).
-      inputs: Inputs, or names of inputs whose dtype is the attribute T.
+      inputs: OperatorInputs, or names of inputs whose dtype is the attribute T.
       outputs: names of its outputs.
       compute: called with the attributes, by name, and the inputs; returns the outputs.
       attrs: attribute -> default, in the order of the registration.
@@ -100,7 +70,7 @@ class Operator:
                  beside: Optional[Callable[[], Sequence[Any]]] = None):
         self.name = name
         self.ge_type = ge_type or name
-        self.inputs = [item if isinstance(item, Input) else Input(item) for item in inputs]
+        self.inputs = [OperatorInput(item) if isinstance(item, str) else item for item in inputs]
         self.outputs = tuple(outputs)
         self.compute = compute
         self.attrs = dict(attrs or {})
@@ -133,7 +103,7 @@ class Operator:
             [value for item, value in zip(self.inputs, values)
              if not (item.optional and value is None)])
         attrs = {key: _as_default(value, self.attrs[key]) for key, value in given.items()}
-        outputs = calls.call(self, inputs, attrs, dtypes, name)
+        outputs = operator_calls.call(self, inputs, attrs, dtypes, name)
         if not outputs:
             return None
         return outputs[0] if len(outputs) == 1 else self._result(*outputs)
@@ -193,7 +163,7 @@ class Operator:
             tensors.append(tensor)
         return tensors, dtypes
 
-    def _tensor(self, item: Input, value: Any, dtype: Any) -> Any:
+    def _tensor(self, item: OperatorInput, value: Any, dtype: Any) -> Any:
         import tensorflow as tf
         if dtype is not None:
             return tf.convert_to_tensor(value, dtype=dtype, name=item.name)

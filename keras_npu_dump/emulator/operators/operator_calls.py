@@ -13,12 +13,43 @@ _FUNCTIONS: Dict[Any, Any] = {}
 _REGISTERED: Set[str] = set()
 
 
+class Called:
+    """An operator that was called, as a gradient function takes it (TensorFlow's `op`).
+
+    Attributes:
+      type: of the operator, TensorFlow's name.
+      inputs, outputs: tensors.
+    """
+
+    def __init__(self, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any],
+                 attrs: Mapping[str, Any]):
+        self.type = op_type
+        self.inputs = tuple(inputs)
+        self.outputs = list(outputs)
+        self._attrs = attrs
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute.
+
+        Args:
+          name: of the attribute.
+
+        Raises:
+          ValueError: the operator has none of that name.
+        """
+        if name not in self._attrs:
+            raise ValueError("Operation %s has no attr named %s." % (self.type, name))
+        value = self._attrs[name]
+        # As TensorFlow gives strings.
+        return value.encode("utf-8") if isinstance(value, str) else value
+
+
 def call(operator: Any, inputs: Sequence[Any], attrs: Mapping[str, Any],
          dtypes: Mapping[str, Any], name: Any) -> List[Any]:
     """Runs an operator.
 
     Args:
-      operator: the Operator.
+      operator: the NpuOperator.
       inputs: tensors.
       attrs: attribute -> value.
       dtypes: attribute -> DType.
@@ -90,8 +121,6 @@ def _function(operator: Any, inputs: Sequence[Any], given: Mapping[str, Any]) ->
 def _record(operator: Any, inputs: Sequence[Any], outputs: Sequence[Any],
             attrs: Mapping[str, Any]) -> None:
     """Tells the tapes that are open; how to go back is asked for when one is."""
-    from keras_npu_dump.emulator.operators.operator import Called
-
     def backward(*gradients: Any) -> List[Any]:
         called = Called(operator.name, inputs, outputs, attrs)
         return list(operator.differentiate(called, gradients))
@@ -104,8 +133,6 @@ def _registered(operator: Any) -> str:
     name = _GRADIENT + operator.name
     if name not in _REGISTERED:
         from tensorflow.python.framework import ops
-
-        from keras_npu_dump.emulator.operators.operator import Called
 
         def gradient(op: Any, *gradients: Any) -> List[Any]:
             attrs = {key: _python_value(value) for key, value

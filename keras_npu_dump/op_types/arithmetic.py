@@ -17,7 +17,7 @@ SETTLES_INFINITY_TYPES = frozenset((
 SETTLES_ANY_TYPES = FLOAT_STATUS_TYPES | frozenset((
     "IsFinite", "IsInf", "IsNan", "Select", "SelectV2", "Where", "Greater", "GreaterEqual",
     "Less", "LessEqual", "Equal", "NotEqual", "DivNoNan", "MulNoNan", "XlogyNoNan", "Xlogy",
-    "Xlog1py", "DropoutDoMask"))
+    "Xlog1py", "DropOutDoMask", "DropOutDoMaskV3"))
 """Give true, finite answers for infinite inputs and for NaN: checks, and choices."""
 
 ACCUMULATING_TYPES = frozenset((

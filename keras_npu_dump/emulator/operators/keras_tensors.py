@@ -14,7 +14,18 @@ def is_symbolic(value: Any) -> bool:
     return any(kind.__name__ == "KerasTensor" for kind in type(value).__mro__)
 
 
-def in_layers(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def unconverted(function: Any) -> Any:
+    """Marks a function as one that autograph calls as it is.
+
+    Args:
+      function: whatever a script may call inside tf.function.
+    """
+    # As tf.autograph.experimental.do_not_convert does, without TensorFlow.
+    function.autograph_info__ = {}
+    return function
+
+
+def in_layers(function: Callable[..., Any], name: str) -> Any:
     """A function that makes a layer of itself when it is called with Keras's tensors.
 
     In Keras 2 it is the layer of any function of TensorFlow, as the adapter's NpuOpLambda; in
@@ -35,7 +46,7 @@ def in_layers(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return TFOpLambda(wrapper)(*args, **kwargs)
 
     wrapper.__name__ = wrapper.__qualname__ = name
-    return wrapper
+    return unconverted(wrapper)
 
 
 def _lambda(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -14,10 +14,12 @@ from tensorflow.python.framework import ops, random_seed
 from tensorflow.python.ops import nn_ops
 
 from keras_npu_dump.emulator.operators import gen_npu_ops
+from keras_npu_dump.emulator.operators.keras_tensors import unconverted
 
 _ORIGINAL = "__OriginCall__"
 
 
+@unconverted
 def npu_dropout_v2(x: Any, rate: Any, noise_shape: Any = None, seed: Optional[int] = None,
                    name: Optional[str] = None) -> Any:
     """Dropout, by DropOutGenMask and DropOutDoMask; with a noise shape, TensorFlow's own.

@@ -17,6 +17,7 @@ from tensorflow.python.eager import context
 
 from keras_npu_dump.emulator.api.conversion import convert_dropout
 from keras_npu_dump.emulator.api.npu_device import global_npu_ctx
+from keras_npu_dump.emulator.operators.keras_tensors import unconverted
 
 _version_range: List[List[List[int]]] = []
 _DOTS = 2
@@ -135,6 +136,7 @@ def api_func_convert(wrapfunc: Callable[..., Any], **kwargs: Any) -> Callable[..
         # What it calls where it does not do the work itself.
         wrapfunc.__OriginCall__ = original.__call__  # type: ignore[attr-defined]
 
+        @unconverted
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if global_npu_ctx() is None:
                 return original(*args, **kwargs)

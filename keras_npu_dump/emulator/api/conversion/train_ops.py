@@ -15,6 +15,7 @@ from keras_npu_dump.emulator.operators.gelu_forms import fast_gelu_gradient
 fast_gelu_grad = ops.RegisterGradient("FastGelu")(fast_gelu_gradient)
 
 
+@keras_tensors.unconverted
 def gelu(x: Any) -> Any:
     """FastGelu in a graph, TensorFlow's own gelu (with erf) where it executes eagerly.
 

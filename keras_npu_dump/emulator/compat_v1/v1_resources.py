@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from keras_npu_dump import messages
-from keras_npu_dump.emulator.api import operator_library
 from keras_npu_dump.emulator.compat_v1 import v1_checks
 from keras_npu_dump.emulator.compat_v1.v1_words import say_sessions_are_not_dumped
+from keras_npu_dump.emulator.operators import gen_npu_ops
 
 # The adapter's library, as `npu_bridge` and its helper show it.
 npu_bridge_handle: Any = None
@@ -14,7 +14,7 @@ npu_bridge_handle: Any = None
 
 def get_gen_ops() -> Any:
     """The adapter's operators: those of `npu_device.gen_npu_ops`."""
-    return operator_library.GEN_NPU_OPS
+    return gen_npu_ops
 
 
 def npu_resource_init(graph_run_mode: int = 1, op_debug_level: int = 0,

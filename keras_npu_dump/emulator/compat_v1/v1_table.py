@@ -37,7 +37,7 @@ _OPTIMIZERS = _of(_HERE + "v1_optimizers", (
 _ESTIMATORS = _of(_HERE + "v1_estimators", "NPUEstimator NPUEstimatorSpec")
 _SESSIONS = _HERE + "v1_sessions"
 _RANKS = _HERE + "v1_hccl"
-_GEN = {"gen_npu_ops": "keras_npu_dump.emulator.api.operator_library:GEN_NPU_OPS"}
+_GEN = {"gen_npu_ops": "keras_npu_dump.emulator.operators.gen_npu_ops"}
 _CALLBACK = _of("keras_npu_dump.emulator.distribute.broadcast_callbacks",
                 "NPUBroadcastGlobalVariablesCallback")
 _TF = {"tf": "tensorflow.compat.v1"}

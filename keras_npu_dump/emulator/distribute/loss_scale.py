@@ -30,12 +30,17 @@ def _asks_the_device() -> bool:
 
 @as_graph
 def _npu_finite_status_after_executed(executed_ops: List[Any]) -> Any:
-    """Whether no value is infinite or NaN: boolean scalar."""
+    """Whether the device has seen no overflow until these ran: boolean scalar."""
     import tensorflow as tf
+
+    from keras_npu_dump.emulator.operators import gen_npu_ops
     with graph_scopes.marked(_npu_loss_scale=True):
-        return tf.reduce_all([tf.reduce_all(tf.math.is_finite(
-            one.values if isinstance(one, tf.IndexedSlices) else one))
-            for one in executed_ops if one is not None])
+        with tf.control_dependencies([one for one in executed_ops if one is not None]):
+            status = gen_npu_ops.npu_get_float_status_v2()
+        with tf.control_dependencies([status]):
+            cleared = gen_npu_ops.npu_clear_float_status_v2()
+        with tf.control_dependencies([one for one in (cleared,) if one is not None]):
+            return tf.reduce_all(tf.equal(status, 0))
 
 
 def _not_finite_yet() -> Any:

@@ -81,23 +81,24 @@ def _imports(names: str) -> Row:
     return {name: _TENSORFLOW[name] for name in names.split()}
 
 
-# The operators, and what takes the place of functions of TensorFlow.
-_GEN_NPU_OPS: Row = {"gen_npu_ops": _API + "operator_library:GEN_NPU_OPS"}
+# The operators, and what takes the place of TensorFlow's functions, stand in rooms of their own.
+_GEN_NPU_OPS: Row = {"gen_npu_ops": "keras_npu_dump.emulator.operators.gen_npu_ops"}
+_CONVERSION = _API + "conversion."
 OPERATORS: Dict[str, Row] = {
     "npu_device.ops.train_ops": {
-        "gelu": None, "fast_gelu_grad": None, **_GEN_NPU_OPS,
+        **_of(_CONVERSION + "train_ops", "gelu fast_gelu_grad"), **_GEN_NPU_OPS,
         "keras_tensor": _SYMBOLS + ":keras_tensor",
         "npu_wrapper": "npu_device.utils.npu_wrapper",
         **_imports("context nest nn_ops ops")},
     "npu_device.train.convert_dropout": {
-        "dropout_api_convert": None, "dropout_domask_grad": None, "grad_registry_list": None,
-        "npu_dropout_v2": None, **_GEN_NPU_OPS,
-        **_imports("context nn_ops numbers ops random_seed tf tf2")},
+        **_of(_CONVERSION + "convert_dropout", (
+            "dropout_api_convert dropout_domask_grad grad_registry_list npu_dropout_v2")),
+        **_GEN_NPU_OPS, **_imports("context nn_ops numbers ops random_seed tf tf2")},
     "npu_device.train.npu_convert": {
-        "api_func_convert": None, "check_version_format": None, "dropout_convert": None,
-        "judge_version_support": None, "npu_convert_api": None, "parse_range_version": None,
-        "parse_star_ver": None, "parse_version": None, "parse_version_range": None,
-        "verify_version": None,
+        **_of(_CONVERSION + "npu_convert", (
+            "api_func_convert check_version_format dropout_convert judge_version_support"
+            " npu_convert_api parse_range_version parse_star_ver parse_version"
+            " parse_version_range verify_version")),
         "convert_dropout": "npu_device.train.convert_dropout",
         **_of(_API + "npu_device", "global_npu_ctx"),
         **_imports("context functools logging tf")},

@@ -179,8 +179,10 @@ class Instrumented:
         passed = added_nodes.add_arguments(definition, dtypes)
         self._keep(definition, body, passed, lambda tensor: tensor, "body", first)
         if condition is not None:
+            # It waits for all that must run in the round, reads included: what it changes is not
+            # to be seen by a read that belongs before it.
             grafted = loop_condition.graft(definition, condition, "dump_condition", body.ret,
-                                           body.control_ret)
+                                           list(definition.control_ret.values()))
             self._keep(definition, condition.flat, passed, grafted.tensor, "condition")
             passed[-1] = grafted.predicate
             loop_condition.run_also(definition, grafted.must_run)

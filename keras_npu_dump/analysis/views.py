@@ -13,7 +13,9 @@ from keras_npu_dump.analysis.graph.file_operators import FileNames
 from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.statistics import StatisticsTable, statistics_of
 from keras_npu_dump.analysis.tensors import find_tensor
+from keras_npu_dump.collector.pairing.loads import loads_of
 from keras_npu_dump.collector.scan.dump_tree import scan_tree
+from keras_npu_dump.collector.scan.folders import DumpFolder
 from keras_npu_dump.formats.graph.ge_graph import GraphOp
 from keras_npu_dump.op_types.graph_names import role_of
 from keras_npu_dump.records.manifest import Manifest, ManifestRun, Pair, Step
@@ -188,20 +190,8 @@ class StepView(ExecutionFiles):
 
 
 def _steps_of(pair: PairView) -> List[StepView]:
-    loads: Dict[Optional[str], List[Optional[int]]] = {}
-    for one in pair.record.steps:
-        ids = loads.setdefault(one.model_name, [])
-        if one.model_id not in ids:
-            ids.append(one.model_id)
-    for ids in loads.values():
-        ids.sort(key=lambda number: -1 if number is None else number)
-    groups: Dict[Tuple[int, int], List[Step]] = {}
-    for one in pair.record.steps:
-        load = loads[one.model_name].index(one.model_id)
-        index = -1 if one.data_index is None else one.data_index
-        groups.setdefault((load, index), []).append(one)
-    return [StepView(pair, None if index < 0 else index, load, records)
-            for (load, index), records in sorted(groups.items())]
+    return [StepView(pair, folders[0].data_index, load, folders)
+            for load, folders in pair.record.executions()]
 
 
 def pairs_of(manifest: Manifest, path: str, cache: GraphCache) -> List[PairView]:
@@ -216,21 +206,22 @@ def _unpaired(manifest: Manifest, path: str, cache: GraphCache) -> List[PairView
     if os.path.isfile(path):
         path = manifest.dump_path
     known = {manifest.absolute(step.path) for pair in manifest.pairs for step in pair.steps}
-    groups: Dict[Tuple[Optional[str], Optional[int], Optional[str]], Pair] = {}
+    groups: Dict[Tuple[Optional[str], Optional[int], Optional[str]], List[DumpFolder]] = {}
     for folder in scan_tree(path, Problems()).folders:
-        if folder.path in known or not folder.count:
-            continue
-        key = (folder.time, folder.device, folder.model_name)
-        if key not in groups:
-            rank = _rank_of(manifest, folder.device)
-            groups[key] = Pair("", folder.time, folder.device, rank, [folder.model_name or ""],
-                               _role(manifest, folder.model_name), "", [], [])
-        groups[key].steps.append(Step(folder.data_index, folder.model_name, folder.model_id,
-                                      folder.path, folder.count, folder.bytes, folder.kinds))
-    for record in groups.values():
-        record.steps.sort(key=lambda one: (
-            -1 if one.data_index is None else one.data_index, one.model_id or 0))
-    return [PairView(manifest, record, cache, None) for record in groups.values()]
+        if folder.path not in known and folder.count:
+            groups.setdefault((folder.time, folder.device, folder.model_name), []).append(folder)
+    found = []
+    for (time, device, name), folders in groups.items():
+        loads = loads_of(folders)
+        steps = [Step(one.data_index, one.model_name, one.model_id, one.path, one.count,
+                      one.bytes, one.kinds, load=loads[one.model_name, one.model_id])
+                 for one in folders]
+        steps.sort(key=lambda one: (-1 if one.data_index is None else one.data_index,
+                                    one.load or 0, one.model_id or 0))
+        found.append(PairView(manifest, Pair(
+            "", time, device, _rank_of(manifest, device), [name or ""], _role(manifest, name), "",
+            [], steps), cache, None))
+    return found
 
 
 def _rank_of(manifest: Manifest, device: Optional[int]) -> Optional[int]:

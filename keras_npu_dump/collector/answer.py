@@ -62,15 +62,21 @@ def make_manifest(job: Job, problems: Problems, role: Optional[str]) -> Manifest
 
 def _pair(job: Job, pair: Paired) -> Pair:
     session, graph, matches = pair.session, pair.graph, pair.matches
+    # Where each model name has one id, the names alone tell what belongs together.
+    loads = {(match.unit.model_name, match.unit.model_id): pair.load_of(match.unit)
+             for match in matches}
+    tell = any(loads.values()) or len({name for name, _ in loads}) < len(loads)
     steps = []
     for match in matches:
+        load = pair.load_of(match.unit) if tell else None
         for folder in match.unit.folders:
-            iteration = sections.iteration_of(pair, match.unit.model_id, folder.data_index)
+            iteration = sections.iteration_of(pair, match.unit, folder.data_index)
             steps.append(Step(folder.data_index, folder.model_name, folder.model_id,
                               job.processes.relative(folder.path), folder.count, folder.bytes,
-                              folder.kinds, iteration))
+                              folder.kinds, iteration, load))
     steps.sort(key=lambda step: (-1 if step.data_index is None else step.data_index,
-                                 numeric_key(step.model_name or ""), step.model_id or 0))
+                                 numeric_key(step.model_name or ""), step.load or 0,
+                                 step.model_id or 0))
     evidence = list(dict.fromkeys(text for match in matches for text in match.evidence))
     if session.run_evidence:
         evidence.append(session.run_evidence)

@@ -181,7 +181,8 @@ def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair,
     options = run.options
     before = Options(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
                      frozenset(str(options.get("dump_layer") or "").split()))
-    sizes = sorted(step.bytes for step in pair.steps if step.bytes)
+    sizes = sorted(filter(None, (sum(one.bytes for one in parts)
+                                 for _, parts in pair.executions())))
     size: Optional[int] = sizes[len(sizes) // 2] if sizes else None
     seconds = _seconds(manifest, pair)
     if wanted != before:
@@ -201,9 +202,10 @@ def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair,
 def _seconds(manifest: Manifest, pair: Pair) -> Optional[float]:
     """From the first to the last file of a step, by the times in their names."""
     spans = []
-    for step in pair.steps[:_MOST_STEPS]:
+    for _, parts in pair.executions()[:_MOST_STEPS]:
         try:
-            files = tree.list_files(manifest.absolute(step.path))
+            files = [file for one in parts
+                     for file in tree.list_files(manifest.absolute(one.path))]
         except OSError:
             continue
         times = [file.dump.timestamp for file in files if file.dump is not None]

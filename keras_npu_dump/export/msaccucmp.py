@@ -187,7 +187,6 @@ def _manifest(source: Union[Manifest, str]) -> Manifest:
 # (path, name in the leaf, long name where the name is digits)
 Files = List[Tuple[str, str, str]]
 Plan = List[Tuple[Leaf, Pair, Files]]
-_Key = Tuple[Optional[int], int]  # data_index, and which load of the model, from 0
 
 
 def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Plan:
@@ -195,15 +194,9 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
     plan: Plan = []
     folders: Set[str] = set()
     for pair in pairs:
-        executions: Dict[_Key, List[Step]] = {}
-        loads: Dict[Tuple[Optional[str], Optional[int]], int] = {}
-        for step in sorted(pair.steps, key=lambda one: one.model_id or 0):
-            # The n-th load of a model name is one set of executions.
-            key = (step.model_name, step.data_index)
-            loads[key] = loads.get(key, -1) + 1
-            executions.setdefault((step.data_index, loads[key]), []).append(step)
         base = _base(pair, folders)
-        for (data_index, load), steps in sorted(executions.items(), key=_by_index):
+        for load, steps in sorted(pair.executions(), key=_by_index):
+            data_index = steps[0].data_index
             name = "all" if data_index is None else _plain(data_index)
             leaf = Leaf("%s/%s%s" % (base, name, "_load%d" % load if load else ""),
                         base + "/graph.json", pair.graph, pair.rank, data_index,
@@ -212,9 +205,9 @@ def _plan(manifest: Manifest, pairs: List[Pair], result: MsaccucmpExport) -> Pla
     return plan
 
 
-def _by_index(item: Tuple[_Key, List[Step]]) -> _Key:
-    (data_index, load), _ = item
-    return (-1 if data_index is None else data_index, load)
+def _by_index(item: Tuple[int, List[Step]]) -> Tuple[int, int]:
+    load, steps = item
+    return (-1 if steps[0].data_index is None else steps[0].data_index, load)
 
 
 def _plain(value: Any) -> str:

@@ -23,7 +23,8 @@ def answer_line(pair: Pair, several: bool = False, uncertain: bool = False) -> s
     """
     whose = "" if not several else " of device %s" % pair.device if pair.rank is None \
         else " of rank %s" % pair.rank
-    batches = _batches([step.iteration for step in pair.steps])
+    batches = _batches([next((one.iteration for one in parts if one.iteration), None)
+                        for _, parts in pair.executions()])
     return "Graph %s%s belongs to %s %s: %s%s; confidence %s" % (
         pair.graph, whose, plural(len(pair.steps), "dump folder"), _folders(pair.steps), batches,
         UNCERTAIN if uncertain else "", pair.confidence)
@@ -35,11 +36,16 @@ def _folders(steps: Sequence[Step]) -> str:
     for step in steps:
         above, name = os.path.split(step.path)
         groups.setdefault(above, []).append(name)
-    texts = [os.path.join(above, _braces(names)) for above, names in groups.items()]
+    texts = [os.path.join(above, braces(names)) for above, names in groups.items()]
     return _few(texts, " ", "folders")
 
 
-def _braces(names: List[str]) -> str:
+def braces(names: List[str]) -> str:
+    """`{0,2}` of several names, as a shell takes them, shortened where they are many.
+
+    Args:
+      names: of folders beside each other, in order.
+    """
     if len(names) == 1:
         return names[0]
     if len(names) <= _NUMBERS:
@@ -54,7 +60,7 @@ def _batches(iterations: Sequence[Optional[Dict[str, int]]]) -> str:
     for one in iterations:
         if one:
             numbers = groups.setdefault((one["fit"], one["epoch"]), [])
-            if one["batch"] not in numbers:  # a dynamic graph has several folders of one batch
+            if one["batch"] not in numbers:
                 numbers.append(one["batch"])
     if not groups:
         return "which batches is unknown"

@@ -30,6 +30,9 @@ class Step:
     `iteration` is {"fit", "epoch", "batch"}, all from 0, or None where no
     journal ties the execution to a batch. `kinds` counts files by kind
     ("dump", "stats", "overflow", ...); `bytes` is the sum of their sizes.
+    `load` is how often the graph had been loaded before; folders of one load
+    and data_index are parts of one execution. None, and not in the document,
+    where each model name has one id and so one load, and in version 0.1.0.
     """
 
     data_index: Optional[int]
@@ -40,6 +43,7 @@ class Step:
     bytes: int
     kinds: Dict[str, int]
     iteration: Optional[Dict[str, int]] = None
+    load: Optional[int] = None
 
 
 @dataclasses.dataclass
@@ -55,6 +59,30 @@ class Pair:
     confidence: str
     evidence: List[str]
     steps: List[Step]
+
+    def executions(self) -> List[Tuple[int, List[Step]]]:
+        """(load, folders) of each dumped execution, in the order of load and data_index.
+
+        The folders are those of the parts of a dynamic graph; of other graphs there is one.
+        """
+        found: Dict[Tuple[int, int], List[Step]] = {}
+        for load, one in zip(self._loads(), self.steps):
+            key = (load, -1 if one.data_index is None else one.data_index)
+            found.setdefault(key, []).append(one)
+        return [(key[0], found[key]) for key in sorted(found)]
+
+    def _loads(self) -> List[int]:
+        """Of each step. Where the manifest does not tell, as in version 0.1.0, several model
+        ids of one name are loads, in the order of the ids."""
+        told = [one.load for one in self.steps if one.load is not None]
+        if len(told) == len(self.steps):
+            return told
+        ids: Dict[Optional[str], List[int]] = {}
+        for name, number in sorted({(one.model_name or "", -1 if one.model_id is None
+                                     else one.model_id) for one in self.steps}):
+            ids.setdefault(name, []).append(number)
+        return [ids[one.model_name or ""].index(-1 if one.model_id is None else one.model_id)
+                for one in self.steps]
 
 
 @dataclasses.dataclass
@@ -141,7 +169,7 @@ class Manifest:
             "dump_path": self.dump_path,
             "runs": [dataclasses.asdict(one) for one in self.runs],
             "graphs": [dataclasses.asdict(one) for one in self.graphs],
-            "pairs": [dataclasses.asdict(one) for one in self.pairs],
+            "pairs": [_pair_json(one) for one in self.pairs],
             "training": {key: list(value) for key, value in self.training.items()},
             "problems": [one.to_json() for one in self.problems],
         }
@@ -190,6 +218,14 @@ class Manifest:
         return self.path
 
 
+def _pair_json(pair: Pair) -> Dict[str, Any]:
+    found = dataclasses.asdict(pair)
+    for step in found["steps"]:
+        if step["load"] is None:
+            del step["load"]
+    return found
+
+
 def load_manifest(path: str) -> Manifest:
     """Reads a manifest.json. Moved folders keep working: dump_path is where the file lies now.
 
@@ -218,7 +254,8 @@ def load_manifest(path: str) -> Manifest:
 _STEP: Dict[str, checked.Kind] = {
     "data_index": checked.count, "model_name": checked.text, "model_id": checked.count,
     "path": checked.text, "files": checked.count, "bytes": checked.count,
-    "kinds": checked.map_of(checked.count), "iteration": checked.iteration}
+    "kinds": checked.map_of(checked.count), "iteration": checked.iteration,
+    "load": checked.count}
 _PAIR: Dict[str, checked.Kind] = {
     "graph": checked.text, "time": checked.text, "device": checked.count, "rank": checked.count,
     "model_names": checked.list_of(checked.text), "role": checked.text,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, List
 
 from keras_npu_dump.files.quoting import shell_word, terminal
 from keras_npu_dump.files.text_table import indent, render_table
-from keras_npu_dump.records.answer_line import answer_line
+from keras_npu_dump.records.answer_line import answer_line, braces
 from keras_npu_dump.sizes import human_bytes, plural
 
 if TYPE_CHECKING:
@@ -122,24 +122,41 @@ def _pair_text(manifest: Manifest, pair: Pair, detail: int) -> str:
               if text.startswith(TAKES) and detail != VERBOSE]
     lines += ["    - " + text for text in pair.evidence if detail == VERBOSE]
     lines = list(map(terminal, lines))
-    rows = [_execution_row(one) for one in pair.steps[:MAX_EXECUTIONS]]
+    executions = [steps for _, steps in pair.executions()]
+    rows = [_execution_row(one) for one in executions[:MAX_EXECUTIONS]]
     table = render_table(("data_index", "which batch", "files", "size", "dump data"), rows,
                          right=(0, 2, 3))
     lines += ["", indent(table)]
-    if len(pair.steps) > MAX_EXECUTIONS:
-        lines.append("  ... and %d more in the manifest" % (len(pair.steps) - MAX_EXECUTIONS))
+    if len(executions) > MAX_EXECUTIONS:
+        lines.append("  ... and %d more in the manifest" % (len(executions) - MAX_EXECUTIONS))
     return "\n".join(lines)
 
 
-def _execution_row(execution: Step) -> List[str]:
-    iteration = execution.iteration
+def _execution_row(parts: List[Step]) -> List[str]:
+    """An execution; of a dynamic graph with the folders of all its parts."""
+    iteration = next((one.iteration for one in parts if one.iteration), None)
     which = "unknown" if not iteration else "epoch %s, batch %s" % (
         iteration["epoch"], iteration["batch"])
     if iteration and iteration.get("fit"):
         which = "fit %d, %s" % (iteration["fit"], which)
-    index = "-" if execution.data_index is None else str(execution.data_index)
-    return [index, which, str(execution.files), human_bytes(execution.bytes),
-            execution.path]
+    index = "-" if parts[0].data_index is None else str(parts[0].data_index)
+    return [index, which, str(sum(one.files for one in parts)),
+            human_bytes(sum(one.bytes for one in parts)), _parts_path([one.path for one in parts])]
+
+
+def _parts_path(paths: List[str]) -> str:
+    """The folders of parts as a shell takes them, where only one level differs:
+    `20261201060841/0/__inference_train_function_349/{4,7,9}/0`."""
+    levels = [path.split("/") for path in paths]
+    if len(paths) == 1:
+        return paths[0]
+    if len({len(one) for one in levels}) == 1:
+        differ = [number for number, names in enumerate(zip(*levels)) if len(set(names)) > 1]
+        if len(differ) == 1:
+            first = levels[0]
+            first[differ[0]] = braces([one[differ[0]] for one in levels])
+            return "/".join(first)
+    return "%s and %d more" % (paths[0], len(paths) - 1)
 
 
 def _others_text(pairs: List[Pair], beside_training: bool) -> str:

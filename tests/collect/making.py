@@ -42,10 +42,12 @@ def step(dump, where, ops, seconds=START + 2, data="tensor", only=None):
     return paths
 
 
-def steps(dump, ops, indices, name=TRAIN, model_id=5, time=TIME, device=0, **options):
+def steps(dump, ops, indices, name=TRAIN, model_id=5, time=TIME, device=0, start=START + 2,
+          **options):
+    """Writes executions, a second each, the one of data_index 0 at `start`."""
     for index in indices:
         step(dump, "%s/%d/%s/%d/%d" % (time, device, name, model_id, index), ops,
-             START + 2 + index, **options)
+             start + index, **options)
 
 
 def iso(seconds):

@@ -152,8 +152,9 @@ def test_a_function_of_which_nothing_was_dumped_is_not_counted_in_the_order(tmp_
 
 def test_a_unit_without_a_graph_takes_its_place_in_the_order(tmp_path):
     """The first function's graph file is lost: the second one's is not the first section's."""
-    other = graph(tmp_path, 22, (0, 5), 6)
-    making.steps(tmp_path, nets.predict("lost", [3, 3], 2), (0, 5), "somewhere_else", 5)
+    other = graph(tmp_path, 22, (0, 5), 4)
+    making.steps(tmp_path, nets.predict("lost", [3, 3], 2), (0, 5), "somewhere_else", 5,
+                 start=making.START)
     journal(tmp_path, (None, [NOWHERE], (0, 5)), (None, [NOWHERE], (0, 5)))
     assert sections(tmp_path) == {other: 1}
 

@@ -125,7 +125,7 @@ def check_call(kind, found, checks):
 def check_condition(found, checks):
     """The first loop goes by a variable that its rounds count up."""
     sums = [record for name, records in found.items() if base(name) == "Sum" for record in records]
-    counted = [int(inputs(record)[0]) for record in sums]
+    counted = [inputs(record)[0].item() for record in sums]
     checks.equal("conditions values", "Sum", counted, list(range(ROUNDS + 1)))
 
 

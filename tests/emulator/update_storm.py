@@ -4,8 +4,8 @@
     update_storm.py fit CALLS
 
 Dumps every update of each call, inputs and outputs, to the folder `d`. Variables of `ints` are
-64-bit integers, so that all arithmetic is exact and no two states of a variable are alike; each has a
-size of its own, by which its records are known.
+64-bit integers, so that all arithmetic is exact and no two states of a variable are alike; each
+has a size of its own, by which its records are known.
 """
 import multiprocessing
 import sys
@@ -86,7 +86,9 @@ def conditions(tf, held, rounds):
             counter.assign_add([1])
             for variable in held:
                 bump(tf, variable, "round")
-        tf.while_loop(lambda number: changing(number), lambda number: [body(number)], [0])
+        # Lambdas, or AutoGraph does not take what they call.
+        tf.while_loop(lambda number: changing(number),  # noqa: PLW0108
+                      lambda number: [body(number)], [0])
         for variable in held:
             bump(tf, variable, "behind")
 

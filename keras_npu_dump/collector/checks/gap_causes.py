@@ -110,7 +110,7 @@ def _without_step_id(gap: StepGap) -> Optional[Cause]:
 def _built_again(gap: StepGap) -> Optional[Cause]:
     """A second load of the model, or two training graphs of one name: a counter began anew."""
     names = [graph.name for graph in gap.dump.graphs if graph.role == "train"]
-    if (gap.pair is not None and gap.pair.reloaded) or len(set(names)) < len(names):
+    if (gap.pair is not None and gap.pair.later) or len(set(names)) < len(names):
         return Cause("the graph was built again and counted from 0 anew")
     return None
 

@@ -5,6 +5,7 @@ import re
 from typing import Dict, List, Sequence
 
 from keras_npu_dump.collector.pairing.match import Paired
+from keras_npu_dump.collector.rules.evidence import Unit
 from keras_npu_dump.records.journal_lines import CALL, RecordedSection
 from keras_npu_dump.records.problems import INFO, Problems
 
@@ -29,7 +30,7 @@ def tell_uncertain(trained: Sequence[Paired], problems: Problems) -> None:
             problems.add(
                 "index-uncertain", "%s was built again: the folders of model id %s count "
                 "from 0 anew, the journal cannot tell which batches they are" % (
-                    pair.graph.name, ", ".join(str(number) for number in later)),
+                    pair.graph.name, ", ".join(str(unit.model_id) for unit in later)),
                 path=pair.folder)
         _tell_loop(pair, problems)
         if pair.section is not None:
@@ -48,14 +49,14 @@ def _tell_no_index(pair: Paired, problems: Problems) -> None:
             "all its executions lie in one folder" % pair.graph.name, path=bare[0].path)
 
 
-def _later_loads(pair: Paired, trained: Sequence[Paired]) -> List[int]:
-    """Model ids whose counter began anew after the journal had counted an earlier load:
+def _later_loads(pair: Paired, trained: Sequence[Paired]) -> List[Unit]:
+    """Units whose counter began anew after the journal had counted an earlier load:
     of the pair itself, or all of it where another file of the same name was counted."""
-    if pair.reloaded or pair.section is not None:
-        return pair.reloaded
+    if pair.later or pair.section is not None:
+        return pair.later
     if any(other.section is not None and other.graph.name == pair.graph.name
            for other in trained):
-        return [match.unit.model_id or 0 for match in pair.matches]
+        return [match.unit for match in pair.matches]
     return []
 
 

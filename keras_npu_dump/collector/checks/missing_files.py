@@ -15,6 +15,7 @@ import time
 from typing import Any, Callable, Counter, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.body import Body, EmulatedPart
+from keras_npu_dump.collector.pairing.loads import loads_of
 from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
@@ -65,13 +66,10 @@ class Execution:
 def executions_of(units: Sequence[Unit]) -> List[Execution]:
     """The executions of one graph; the parts of a dynamic graph count as one."""
     found: Dict[Tuple[int, Optional[int]], Execution] = {}
-    loads: Dict[Optional[str], int] = {}
-    for unit in sorted(units, key=lambda one: one.model_id or 0):
-        # The n-th load of each model name goes together.
-        load = loads.get(unit.model_name, 0)
-        loads[unit.model_name] = load + 1
+    loads = loads_of([folder for unit in units for folder in unit.folders])
+    for unit in units:
         for folder in unit.folders:
-            key = (load, folder.data_index)
+            key = (loads[unit.model_name, unit.model_id], folder.data_index)
             step = found.setdefault(key, Execution(*key))
             step.folders.append(folder)
             step.units.append(unit)
@@ -189,8 +187,8 @@ def _has_ended(lack: _Lack) -> bool:
     pair, index = lack.pair, lack.step.data_index
     if lack.doubt or pair is None or pair.section is None or index is None:
         return False
-    if any(unit.model_id in pair.reloaded for unit in lack.step.units):
-        return False  # the journal counted the first load
+    if lack.step.load:
+        return False  # the journal counted the first one
     run, section = pair.session.run, pair.section
     execution = section.executions.get(index)
     if run is None or (execution is not None and execution.in_doubt):

@@ -72,7 +72,7 @@ def _folders(pair: Paired, sure: Set[int], read: Callable[[BuildGraph], Optional
     """
     operators: Dict[int, FrozenSet[str]] = {}
     for match in pair.matches:
-        for folder in [] if match.unit.model_id in pair.reloaded else match.unit.folders:
+        for folder in [] if pair.load_of(match.unit) else match.unit.folders:
             if folder.data_index is not None and folder.count:
                 operators[folder.data_index] = operators.get(
                     folder.data_index, frozenset()) | folder.operators

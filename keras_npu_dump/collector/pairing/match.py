@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import List, Optional
+from typing import Dict, List, Optional
 
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
+from keras_npu_dump.collector.pairing import loads
 from keras_npu_dump.collector.processes.sessions import Session
 from keras_npu_dump.collector.rules.evidence import Unit
+from keras_npu_dump.collector.scan.folders import DumpFolder
 from keras_npu_dump.records.journal_lines import RecordedSection
 
 
@@ -47,6 +49,13 @@ class Paired:
     section: Optional[RecordedSection] = None
     counting: Optional[str] = None
     takes: Optional[str] = None
+    _loads: Optional[Dict[loads.Model, int]] = dataclasses.field(
+        default=None, init=False, repr=False, compare=False)
+
+    @property
+    def folders(self) -> List[DumpFolder]:
+        """Of all matches."""
+        return [folder for one in self.matches for folder in one.unit.folders]
 
     @property
     def indices(self) -> List[int]:
@@ -58,14 +67,18 @@ class Paired:
         """A folder to show for the whole."""
         return self.matches[0].unit.folders[0].path
 
+    def load_of(self, unit: Unit) -> int:
+        """How often the graph had been loaded before, see `loads`.
+
+        Args:
+          unit: of one of the matches, all of which are there by now.
+        """
+        if self._loads is None:
+            self._loads = loads.loads_of(self.folders)
+        return self._loads[unit.model_name, unit.model_id]
+
     @property
-    def reloaded(self) -> List[int]:
-        """Model ids after the first of the same model name: the graph was built again
-        and its counter began anew (adapter npu_concrete_graph.cpp, IsGraphNeedRebuild)."""
-        seen = set()
-        later = []
-        for unit in sorted((one.unit for one in self.matches), key=lambda one: one.model_id or 0):
-            if unit.model_name in seen and unit.model_id is not None:
-                later.append(unit.model_id)
-            seen.add(unit.model_name)
-        return later
+    def later(self) -> List[Unit]:
+        """Units of all loads after the first: the graph was built again, and its counter began
+        anew."""
+        return [one.unit for one in self.matches if self.load_of(one.unit)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
+from keras_npu_dump.collector.pairing.loads import begin_of
 from keras_npu_dump.collector.pairing.match import Paired
 from keras_npu_dump.collector.rules.by_name import whole_name
 from keras_npu_dump.collector.rules.content import SAME_OPERATORS
@@ -19,8 +20,8 @@ def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Op
                     graphs: Sequence[BuildGraph]) -> None:
     """Sets `section` of each training graph of one session.
 
-    By the function's name; by its operators; what is left in order, since
-    sections, graph files and model ids are all numbered as functions appear.
+    By the function's name; by its operators; what is left in order: sections and graph files
+    are numbered as functions appear, and a graph without a file has the times of its dumps.
 
     Args:
       trained: the training graphs of the session with their folders.
@@ -43,7 +44,8 @@ def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Op
     rest = [one for one in trained if one.section is None]
     reached = [section for section in free if section.executions] or free
     slots: List[Union[Paired, Unit]] = [*rest, *_first_parts(unpaired)]
-    slots.sort(key=_load_order)
+    if len(slots) > len(rest):
+        slots.sort(key=_begin)
     if len(slots) != len(reached):
         slots = list(rest)
     if len(slots) == len(reached):
@@ -58,7 +60,7 @@ def assign_sections(trained: Sequence[Paired], unpaired: Sequence[Unit], run: Op
 def _first_parts(units: Sequence[Unit]) -> List[Unit]:
     """Of the parts of one dynamic graph the first: together they are one section."""
     first: Dict[str, Unit] = {}
-    for unit in sorted(units, key=_load_order):
+    for unit in sorted(units, key=_begin):
         first.setdefault(whole_name(unit.model_name or str(unit.model_id)), unit)
     return list(first.values())
 
@@ -101,19 +103,16 @@ def _without_named(free: List[RecordedSection], run: RecordedRun,
     return free
 
 
-def _load_order(one: Union[Paired, Unit]) -> int:
-    """The model id: GE counts models as it loads them."""
-    if isinstance(one, Unit):
-        return one.model_id or 0
-    return min(match.unit.model_id or 0 for match in one.matches)
+def _begin(one: Union[Paired, Unit]) -> int:
+    """When it was first dumped. Model ids tell no order: the driver gives them."""
+    return begin_of(one.folders)
 
 
 def training_order(one: Paired) -> Tuple[int, int, int]:
     """Sort key of training graphs in the order of execution: by section, else as GE
-    numbered models and graphs."""
-    ids = [match.unit.model_id for match in one.matches if match.unit.model_id is not None]
+    numbered graph files, which it does as graphs are built."""
     return (one.section.number if one.section is not None else 1 << 30,
-            min(ids) if ids else 1 << 30, one.graph.file.name.index)
+            one.graph.file.name.index, begin_of(one.folders))
 
 
 def _same_name(section: RecordedSection, one: Paired) -> bool:
@@ -128,15 +127,15 @@ def _same_operators(section: RecordedSection, one: Paired) -> bool:
     return have >= SAME_OPERATORS * len(section.operators)
 
 
-def iteration_of(one: Paired, model_id: Optional[int],
+def iteration_of(one: Paired, unit: Unit,
                  data_index: Optional[int]) -> Optional[Dict[str, int]]:
     """The batch of an execution: {"fit", "epoch", "batch"}, all from 0; None if unknown.
 
     Args:
       one: a training graph, tied to its section.
-      model_id, data_index: of the folder. Only the first load of a graph was counted.
+      unit, data_index: of the folder. Only the first load of a graph was counted.
     """
-    if one.section is None or data_index is None or model_id in one.reloaded:
+    if one.section is None or data_index is None or one.load_of(unit):
         return None
     execution = one.section.executions.get(data_index)
     return None if execution is None or execution.iteration is None else dict(execution.iteration)

@@ -5,15 +5,17 @@ import os
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.build_graph import BuildGraph
+from keras_npu_dump.collector.pairing.loads import begin_of, loads_of
 from keras_npu_dump.collector.pairing.match import Match
 from keras_npu_dump.collector.processes.sessions import Session
+from keras_npu_dump.collector.rules.evidence import Unit
 
 
 def share_out(matches: Sequence[Match]) -> None:
     """Gives several units that equal graphs are open to one graph each, in order.
 
-    GE numbers models as it loads them and graph files as it builds them, so
-    the first of the units most likely wrote the first of the graphs.
+    GE numbers graph files as it builds graphs, so the unit that was dumped first most likely
+    wrote the first of them. Parts of one load of a graph have one file.
 
     Args:
       matches: of all units; their graphs, rivals, confidence and evidence are changed.
@@ -26,16 +28,9 @@ def share_out(matches: Sequence[Match]) -> None:
     for members in groups.values():
         graphs = sorted(members[0].tied, key=lambda one: (one.file.name.index, one.file.path))
         members.sort(key=_order)
-        models = list(dict.fromkeys((id(one.unit.session), one.unit.model_name)
-                                    for one in members))
-        # Several ids of one model name are one graph that was loaded again,
-        # unless there are graphs enough for each.
-        by_model = len(models) >= len(graphs)
-        rebuilt = _is_rebuild(members, graphs)
-        for number, match in enumerate(members):
-            position = number
-            if by_model:
-                position = models.index((id(match.unit.session), match.unit.model_name))
+        positions, count = _positions(members, graphs)
+        rebuilt = _is_rebuild(members, graphs, count)
+        for match, position in zip(members, positions):
             chosen = graphs[min(position, len(graphs) - 1)]
             match.graph = chosen
             if rebuilt:
@@ -45,18 +40,48 @@ def share_out(matches: Sequence[Match]) -> None:
                 continue
             match.rivals = [one for one in graphs if one is not chosen] + [
                 one for one in match.rivals if one not in graphs]
-            match.evidence.append("chosen by order: graph files and model ids both count up")
+            match.evidence.append("chosen by order: graph files count up, and so do the times of"
+                                  " dump files")
 
 
-def _is_rebuild(members: Sequence[Match], graphs: Sequence[BuildGraph]) -> Optional[str]:
-    """The confidence, if these are the builds and loads of one graph of one process:
-    as many files of one name in one folder as model ids of that name."""
-    units = [one.unit for one in members]
-    same = (len({id(one.session) for one in units}) == 1 == len({one.model_name for one in units})
-            and len({one.name for one in graphs}) == 1
+def _positions(members: Sequence[Match], graphs: Sequence[BuildGraph]) -> Tuple[List[int], int]:
+    """For each unit the number of its graph, and how many there would have to be.
+
+    Several ids of one model name are one graph that was loaded again, unless there are graphs
+    enough for each load.
+    """
+    loads = [(id(one.unit.session), one.unit.model_name, 0) for one in members]
+    if _are_builds(graphs) or len(set(loads)) < len(graphs):
+        numbers = _loads(members)
+        loads = [(id(one.unit.session), "" if _are_builds(graphs) else one.unit.model_name, load)
+                 for one, load in zip(members, numbers)]
+    places = list(dict.fromkeys(loads))
+    return [places.index(one) for one in loads], len(places)
+
+
+def _loads(members: Sequence[Match]) -> List[int]:
+    """How often its graph had been loaded before each unit was, among those of its session."""
+    sessions: Dict[int, List[Unit]] = {}
+    for one in members:
+        sessions.setdefault(id(one.unit.session), []).append(one.unit)
+    known = {key: loads_of([folder for unit in units for folder in unit.folders])
+             for key, units in sessions.items()}
+    return [known[id(one.unit.session)][one.unit.model_name, one.unit.model_id]
+            for one in members]
+
+
+def _are_builds(graphs: Sequence[BuildGraph]) -> bool:
+    """Whether the files are of one name and in one folder: one graph, built more than once."""
+    return (len({one.name for one in graphs}) == 1
             and len({os.path.dirname(one.file.path) for one in graphs}) == 1)
-    if not same or len(members) != len(graphs) or any(
-            set(one.rivals) - set(graphs) for one in members):
+
+
+def _is_rebuild(members: Sequence[Match], graphs: Sequence[BuildGraph], count: int
+                ) -> Optional[str]:
+    """The confidence, if these are the builds and loads of one graph of one process:
+    as many files of one name in one folder as loads."""
+    if (not _are_builds(graphs) or len({id(one.unit.session) for one in members}) > 1
+            or count != len(graphs) or any(set(one.rivals) - set(graphs) for one in members)):
         return None
     levels = {one.level for one in members}
     return None if len(levels) != 1 else {3: "exact", 2: "id", 1: "id"}.get(levels.pop())
@@ -64,7 +89,7 @@ def _is_rebuild(members: Sequence[Match], graphs: Sequence[BuildGraph]) -> Optio
 
 def _order(match: Match) -> Tuple[str, int, int]:
     unit = match.unit
-    return (unit.session.time or "", unit.session.device or 0, unit.model_id or 0)
+    return (unit.session.time or "", unit.session.device or 0, begin_of(unit.folders))
 
 
 def tell_shared(matches: Sequence[Match]) -> None:

@@ -42,8 +42,9 @@ def read(folder):
     for path in sorted(folder.glob("d/2*/0/*train_function*/*")):
         folders[(path.parent.name, int(path.name))] = sorted(
             int(child.name) for child in path.iterdir() if child.name.isdigit())
-    by_model_id = [folders[key] for key in sorted(folders, key=lambda key: key[1])]
-    return journal, by_model_id
+    by_trace = [folders[key] for key in sorted(
+        folders, key=lambda key: int(key[0].rpartition("_")[2]))]
+    return journal, by_trace
 
 
 def indices(journal, section=0):

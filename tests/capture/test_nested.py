@@ -70,9 +70,10 @@ def executions(folder, section):
 
 
 def dumped(folder):
-    """The emulator's answer: indices of each training graph, in order of model_id."""
-    graphs = {int(path.name): sorted(int(one.name) for one in path.iterdir())
-              for path in folder.glob("d/2*/0/*train_function*/*")}
+    """The emulator's answer: indices of each training graph, in the order of their traces."""
+    graphs = {int(path.parent.name.rpartition("_")[2]): sorted(
+        int(one.name) for one in path.iterdir())
+        for path in folder.glob("d/2*/0/*train_function*/*")}
     return [graphs[number] for number in sorted(graphs)]
 
 

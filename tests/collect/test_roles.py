@@ -23,6 +23,18 @@ ADAM = Op("Adam/ApplyAdam", "ApplyAdamD", [WEIGHTS], [WEIGHTS])
 GRADIENT = Op("gradient_tape/net/ReluGrad", "ReluGrad", [WEIGHTS], [WEIGHTS])
 
 
+@pytest.mark.parametrize("name,role", [
+    ("ResourceGather_7", "init"), ("ResourceGather_7_7", "init"), ("net/gathered_3", "init"),
+    ("__inference_one_step_on_data_9", "predict"), ("__inference_ResourceGather_9", "predict")])
+def test_an_operator_that_ran_by_itself_is_no_prediction(tmp_path, name, role):
+    """The adapter calls its graph as the operator is called; a function of one is a function."""
+    gather = Op("net/gathered", "ResourceGather", [WEIGHTS], [WEIGHTS], [], ["ResourceGather"])
+    making.graph(tmp_path / "graphs", name, [VARIABLE, FEED, gather], 3)
+    making.steps(tmp_path, [gather], (0,), name.replace("/", "_"), 5)
+    pair, = collect(str(tmp_path)).pairs
+    assert pair.role == role
+
+
 @pytest.mark.parametrize("ops, role", [
     ([ADAM], "init"),                       # an eager update, run by itself
     ([ADAM, VARIABLE], "init"),

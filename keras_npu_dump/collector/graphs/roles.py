@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 from typing import Callable, Dict, List, Sequence, Tuple
 
 from keras_npu_dump.collector.graphs.body import Body
@@ -24,6 +25,9 @@ ROLES = ("train", "eval", "predict", "iterator", "init", "unknown")
 
 # What the operators alone cannot tell apart, no role of a graph: eval or predict.
 FORWARD = "forward"
+
+_EAGER: Answer = ("init", ["role init: one operator on variables, run by itself"])
+_NUMBERS = re.compile(r"(?:_\d+)+\Z")
 
 _FLOATS = ("DT_FLOAT", "DT_FLOAT16", "DT_BF16", "DT_DOUBLE")
 
@@ -99,7 +103,20 @@ def by_journal(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
 @rule("operators")
 def by_operators(graph: BuildGraph, runs: Sequence[RecordedRun]) -> Answer:
     """What the operators do; nothing where the body was not read."""
-    return NOTHING if graph.body is None else role_by_operators(graph.body)
+    if graph.body is None:
+        return NOTHING
+    if _is_eager(graph.name or "", graph.body):
+        return _EAGER
+    return role_by_operators(graph.body)
+
+
+def _is_eager(name: str, body: Body) -> bool:
+    """Whether it is an operator on a variable that ran eagerly, such as ResourceGather: the
+    adapter makes a graph of it that has its name, with a number (npu_resource_op.cpp)."""
+    called = _NUMBERS.sub("", name)
+    computing = [op for op in body.keys.values() if op.expected]
+    return len(computing) == 1 and called in (
+        computing[0].type, computing[0].name, *computing[0].originals)
 
 
 @dataclasses.dataclass
@@ -157,8 +174,7 @@ def role_by_operators(body: Body) -> Answer:
     found = _sort_operators(body)
     if len(found.optimizers) == 1 and not (
             found.gradients or found.assigns or found.computing or found.filling):
-        # An eager update: the adapter makes a graph of each operator (npu_resource_op.cpp).
-        return "init", ["role init: one operator on variables, run by itself"]
+        return _EAGER
     if found.gradients or found.optimizers:
         return "train", ["role train by " + " and ".join(
             "%d %s operators such as %s" % (len(names), kind, names[0])

@@ -78,13 +78,16 @@ def _assign(trained: Sequence[Paired], free: List[RecordedSection],
     Returns:
       `free`.
     """
+    # Of several builds of one graph the first was counted, whatever indices the others have.
+    first = {one.graph.name or id(one): one for one in reversed(trained)}
     for narrow in (True, False):
         for one in trained:
+            if first[one.graph.name or id(one)] is not one:
+                continue
             fits = [section for section in free if one.section is None and test(section, one)
                     and (not narrow or section.may_be(one.indices))]
             if len(fits) != 1:
                 continue
-            # Later builds of the same graph are no rivals: the first one was counted.
             rivals = [other for other in trained if other.section is None
                       and other.graph.name != one.graph.name and test(fits[0], other)
                       and (not narrow or fits[0].may_be(other.indices))]

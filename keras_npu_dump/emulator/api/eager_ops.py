@@ -117,6 +117,7 @@ def _on_variable(op: str, args: Sequence[Any], run: Callable[[], Any]) -> Any:
     if dump and op != "ReadVariableOp" and before is not None:
         with own_work(), ENGINE.survives("%s cannot be dumped" % graph.ge_name):
             _dump(graph, op, inputs, before, result)
+    ENGINE.unload(graph)
     return result
 
 

@@ -1,7 +1,7 @@
 """What GE would do: graphs, their numbers, their counters, and when they are dumped.
 
 Each concrete function is a graph, known by its name (adapter npu_device.cpp). Graph ids
-count from 0 over the process, model ids from 1 over loaded models, and every loaded
+count from 0 over the process, model ids are given by `model_ids.py`, and every loaded
 graph has a counter from 0 that rises with each execution, dumped or not: it is the
 data_index (GE davinci_model.cc, runtime dump_task.cpp).
 """
@@ -23,7 +23,9 @@ from keras_npu_dump.emulator.functions.reentrancy import own_work
 from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, unread
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
-from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder
+from keras_npu_dump.emulator.ge.model_ids import ModelIds
+from keras_npu_dump.emulator.ge.rebuilds import Rebuilds
+from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder, handles
 from keras_npu_dump.emulator.graphs.call import Call
 from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Activation, Twin
@@ -53,7 +55,8 @@ class Engine:
         self.small: Deque[Tuple[str, int, int]] = collections.deque(maxlen=_REMEMBERED)
         self.folder = graph_folder.GraphFolder()
         self._graph_ids: Iterator[int] = itertools.count()
-        self._model_ids = itertools.count(1)
+        self._model_ids = ModelIds(counted=True)
+        self._rebuilds: Optional[Rebuilds] = None
         self._lock = threading.RLock()
         self.loop_size = 1
         self._size_graphs = device_loops.SizeGraphs()
@@ -80,6 +83,8 @@ class Engine:
         self._session = session
         self.folder = graph_folder.GraphFolder(session.generation.folder)
         self._graph_ids = session.generation.graph_ids()
+        self._model_ids = ModelIds(session.generation.models == "counted")
+        self._rebuilds = Rebuilds() if session.generation.rebuild == "yes" else None
         self._missing = set(session.layers) if session.dump else set()
 
     def execute(self, call: Call) -> List[Any]:
@@ -98,6 +103,8 @@ class Engine:
             graph = self.graphs.get(call.name)
             if graph is None:
                 graph = self._load(call)
+            elif self._rebuilds is not None and self._rebuilds.take(graph):
+                self._rebuild(graph, call)
             index = graph.count
             graph.count += self._counts(graph)
         try:
@@ -223,8 +230,16 @@ class Engine:
         self.small.append((graph.ge_name, graph.graph_id, graph.model_id))
 
     def next_model_id(self) -> int:
-        """A new number, for a model that is being loaded."""
-        return next(self._model_ids)
+        """A number for a model that is being loaded."""
+        return self._model_ids.load()
+
+    def unload(self, graph: LoadedGraph) -> None:
+        """Gives back the number of a graph's model.
+
+        Args:
+          graph: that was run and removed.
+        """
+        self._model_ids.unload(graph.model_id)
 
     def _load(self, call: Call) -> LoadedGraph:
         self.fail_if_faulty(call.name)
@@ -234,7 +249,23 @@ class Engine:
         graph.model_id = self.next_model_id()
         self.graphs[call.name] = graph
         self.order.append(graph)
+        if self._rebuilds is not None:
+            self._rebuilds.built(graph, [arg._id for arg in call.args
+                                         if handles.variable_dtype(arg)])
         return graph
+
+    def _rebuild(self, graph: LoadedGraph, call: Call) -> None:
+        """Removes and adds a graph again, see `rebuilds`: a new file and model, the same twin."""
+        with own_work(), self.survives("graph %s cannot be written" % graph.ge_name):
+            if build_file.wanted(self.session):
+                flat = (flatten(call.definition, call.lookup) if graph.plan is None
+                        else graph.plan.root)
+                build_file.write_function(self.folder, self.session, graph, flat, call,
+                                          shapes.infer(flat, call.graph.inputs, call.lookup))
+        # The new number first: whether the driver would give the old one again is not known.
+        number = self.next_model_id()
+        self.unload(graph)
+        graph.model_id, graph.count = number, 0
 
     def _describe(self, graph: LoadedGraph, call: Call) -> None:
         """Looks into the function, and writes its graph where that is asked for."""

@@ -28,16 +28,18 @@ FEATURES: Dict[str, Tuple[str, ...]] = {
     "folder": ("pid", "plain", "cwd"),
     "switch": ("value", "any"),
     "options": ("new", "2022", "old"),
+    "models": ("driver", "counted"),
+    "rebuild": ("no", "yes"),
 }
 _GENERATIONS: Dict[str, Dict[str, str]] = {
     # GE of 2026.
     "new": {},
     # GE of autumn 2022, the last public one before, closest to TensorFlow 2.6.5.
     "2022": {"graph_id": "no", "names": "suffix", "eos": "dynamic", "folder": "plain",
-             "switch": "any", "options": "2022"},
+             "switch": "any", "options": "2022", "models": "counted"},
     # GE of 2020, whose file names the vendor's documents still show.
     "old": {"index": "5", "graph_id": "no", "names": "suffix", "eos": "skipped",
-            "folder": "cwd", "switch": "any", "options": "old"},
+            "folder": "cwd", "switch": "any", "options": "old", "models": "counted"},
 }
 
 
@@ -59,6 +61,9 @@ class Generation:
       folder: DUMP_GRAPH_PATH/pid_..., DUMP_GRAPH_PATH itself, or always the current one.
       switch: whether DUMP_GE_GRAPH goes by its value, or is on when set at all.
       options: which release's options npu_device has.
+      models: numbers of models are the driver's, in no order and used again, or count from 1.
+      rebuild: whether a later graph changes the format of the variables that it shares with
+        earlier ones, so that these are built again; on request only.
     """
 
     index: str = "8"
@@ -71,6 +76,8 @@ class Generation:
     folder: str = "pid"
     switch: str = "value"
     options: str = "new"
+    models: str = "driver"
+    rebuild: str = "no"
 
     def graph_name(self, function: str, graph_id: int) -> str:
         """What GE calls the graph of a function.

@@ -19,7 +19,7 @@ class LoadedGraph:
       name: of the concrete function, or of the eager operator.
       ge_name: of the graph; the model_name of its dump folder, once sanitised.
       graph_id: its number among all graphs of the process.
-      model_id: its number among all loaded models; 0 before it is loaded.
+      model_id: of its model, see `model_ids`; 0 before it is loaded.
       count: executions so far, which is the data_index of the next.
       plan: what a dumped execution writes; None where nothing is dumped.
       static: whether all its shapes are known before it runs.

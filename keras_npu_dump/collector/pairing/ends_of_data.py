@@ -1,7 +1,8 @@
 """Does the device count executions in which the data ended? Its folders tell.
 
 A dataset of unknown size ends in an execution that is aborted. Some versions of GE count it, in
-static graphs or in all, so that everything after it has a data_index that is one higher. The
+static graphs (2026), in dynamic ones (2022, and the first runtime of 2026) or in all, so that
+everything after it has a data_index that is one higher; each graph is judged for itself. The
 journal cannot know; but a whole folder that only one way of counting explains proves it, as an
 aborted execution leaves no whole one.
 """

@@ -20,7 +20,7 @@ from keras_npu_dump.emulator.functions import shapes
 from keras_npu_dump.emulator.functions.flat import Flat
 from keras_npu_dump.emulator.functions.flatten import flatten
 from keras_npu_dump.emulator.functions.reentrancy import own_work
-from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, unread
+from keras_npu_dump.emulator.ge import device_loops, dump_writer, overflow, parts, unread
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.ge.loaded_graph import LoadedGraph
 from keras_npu_dump.emulator.ge.model_ids import ModelIds
@@ -247,6 +247,7 @@ class Engine:
         with own_work(), self.survives("graph %s cannot be written" % graph.ge_name):
             self._describe(graph, call)
         graph.model_id = self.next_model_id()
+        self._number_parts(graph)
         self.graphs[call.name] = graph
         self.order.append(graph)
         if self._rebuilds is not None:
@@ -266,6 +267,14 @@ class Engine:
         number = self.next_model_id()
         self.unload(graph)
         graph.model_id, graph.count = number, 0
+        self._number_parts(graph)
+
+    def _number_parts(self, graph: LoadedGraph) -> None:
+        if graph.parts is not None:
+            before = graph.parts.model_ids
+            graph.parts.model_ids = [self.next_model_id() for _ in range(graph.parts.count)]
+            for number in before:
+                self._model_ids.unload(number)
 
     def _describe(self, graph: LoadedGraph, call: Call) -> None:
         """Looks into the function, and writes its graph where that is asked for."""
@@ -284,6 +293,9 @@ class Engine:
         graph.loop = device_loops.find(flat, arguments.iterators(flat), graph.static)
         if graph.loop is not None and graph.loop.kind == device_loops.NPU:
             self._size_graphs.set(self, self.loop_size)
+        sunk = graph.loop is not None and graph.loop.sunk
+        if self.session.generation.parts != "one" and not graph.static and not sunk:
+            graph.parts = parts.of_graph(flat, inferred)
         if self.session.has_dump_path:
             self._plan(graph, flat, call)
         if write_graph:
@@ -326,6 +338,11 @@ class Engine:
             device_loops.check_rounds(graph.name, len(rounds), self.loop_size)
             device_loops.write_rounds(folders, graph.loop, plan, activation, call.args,
                                       graph.constants, session)
+            return
+        if graph.parts is not None and not session.debug:
+            parts.write_execution(
+                graph.parts.folders(session, graph.ge_name, graph.model_id, dumped[0]),
+                graph.parts, plan, activation, call.args, graph.constants, session)
             return
         write = overflow.write_execution if session.debug else dump_writer.write_execution
         write(folders[0], plan, activation, call.args, graph.constants, session, graph.model_id)

@@ -30,16 +30,18 @@ FEATURES: Dict[str, Tuple[str, ...]] = {
     "options": ("new", "2022", "old"),
     "models": ("driver", "counted"),
     "rebuild": ("no", "yes"),
+    "parts": ("one", "root", "own"),
 }
 _GENERATIONS: Dict[str, Dict[str, str]] = {
     # GE of 2026.
     "new": {},
     # GE of autumn 2022, the last public one before, closest to TensorFlow 2.6.5.
     "2022": {"graph_id": "no", "names": "suffix", "eos": "dynamic", "folder": "plain",
-             "switch": "any", "options": "2022", "models": "counted"},
+             "switch": "any", "options": "2022", "models": "counted", "parts": "root"},
     # GE of 2020, whose file names the vendor's documents still show.
     "old": {"index": "5", "graph_id": "no", "names": "suffix", "eos": "skipped",
-            "folder": "cwd", "switch": "any", "options": "old", "models": "counted"},
+            "folder": "cwd", "switch": "any", "options": "old", "models": "counted",
+            "parts": "root"},
 }
 
 
@@ -64,6 +66,9 @@ class Generation:
       models: numbers of models are the driver's, in no order and used again, or count from 1.
       rebuild: whether a later graph changes the format of the variables that it shares with
         earlier ones, so that these are built again; on request only.
+      parts: whether a dynamic graph is one model, or its parts of known shape are models of
+        their own, under the root's name (GE of 2022, and the first runtime of 2026) or under
+        names of their own (the second runtime), see `parts.py`.
     """
 
     index: str = "8"
@@ -78,6 +83,7 @@ class Generation:
     options: str = "new"
     models: str = "driver"
     rebuild: str = "no"
+    parts: str = "one"
 
     def graph_name(self, function: str, graph_id: int) -> str:
         """What GE calls the graph of a function.

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from keras_npu_dump.emulator.ge import device_loops
+from keras_npu_dump.emulator.ge.parts import Parts
 from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Twin
 
@@ -24,6 +25,7 @@ class LoadedGraph:
       plan: what a dumped execution writes; None where nothing is dumped.
       static: whether all its shapes are known before it runs.
       loop: the loop in it that the device runs, or None.
+      parts: of a dynamic graph, where they are models of their own; else None.
       own_state: whether it holds kernels that keep state, which would not be the twin's, so
         that the twin must run in every execution or in none.
       twin: runs in place of the function where something is dumped; made when it is needed.
@@ -44,3 +46,4 @@ class LoadedGraph:
         self.constants: Dict[Any, Any] = {}
         self.static = True
         self.loop: Optional[device_loops.Loop] = None
+        self.parts: Optional[Parts] = None

@@ -96,8 +96,8 @@ EXPLANATIONS: Dict[str, Explanation] = {
     "index-uncertain": Explanation(
         "某个 data_index 对应哪个批次并不确定；dump 数据本身没有疑问。",
         "每个 epoch 的批次数未知；设备上的循环一次执行多个批次（NPU_LOOP_SIZE、"
-        "steps_per_execution）；图被重新编译并重新计数；或者没有人计数（自定义循环没有使用 `with "
-        "dump.step():`）。",
+        "steps_per_execution）；后来的图（例如评估图）改变了某个变量的格式，图因此被重新编译并重新计"
+        "数；或者没有人计数（自定义循环没有使用 `with dump.step():`）。",
         "消息会说明是哪一种。给 fit() 指定 steps_per_epoch，dump 时每次执行只用一个批次，或者在自"
         "定义循环的每次调用外面加上 `with dump.step():`。"),
     "end-of-data": Explanation(

@@ -107,8 +107,9 @@ EXPLANATIONS: Dict[str, Explanation] = {
     "index-uncertain": Explanation(
         "Which batch a data_index was is not certain; the dump data itself is not in doubt.",
         "The number of batches of an epoch was unknown; a loop on the device takes several batches"
-        " in one execution (NPU_LOOP_SIZE, steps_per_execution); the graph was built again and"
-        " counted anew; or nobody counted (a custom loop without `with dump.step():`).",
+        " in one execution (NPU_LOOP_SIZE, steps_per_execution); the graph was built again, as a"
+        " later graph (an evaluation, say) changed the format of a variable, and counted anew; or"
+        " nobody counted (a custom loop without `with dump.step():`).",
         "The message says which. Give fit() steps_per_epoch, use one batch per execution while"
         " you dump, or put `with dump.step():` around each call of a loop of your own."),
     "end-of-data": Explanation(

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from keras_npu_dump.emulator.ge.model_ids import ModelIds
 from keras_npu_dump.formats import tree
 
 
@@ -40,14 +41,22 @@ def test_fact_3_model_ids_are_counted_over_loaded_models_from_1(observe):
     assert once == sorted(once) and once[0] == 1
 
 
-def test_fact_3_model_ids_of_2026_are_the_drivers(dumped, observe):
-    """In no order; what was unloaded leaves its number to the next."""
+def test_fact_3_model_ids_of_2026_are_the_drivers(dumped):
     ids = [graph[2] for graphs in dumped.graphs.values() for graph in graphs]
     assert len(set(ids)) == len(ids) and ids != sorted(ids) and min(ids) > 0
-    every = observe("every_step")
-    models = {(step.model_name, step.model_id) for step in tree.walk_steps(str(every.dump_path))
-              if step.model_name.startswith("AssignVariableOp_")}
-    assert len({number for _, number in models}) < len(models)
+
+
+def test_fact_3_model_ids_of_2026_are_used_again_after_an_unload():
+    """A loaded model keeps its number; one-shot graphs get those of others that have gone."""
+    numbers = ModelIds(counted=False)
+    kept = [numbers.load() for _ in range(5)]
+    once = []
+    for _ in range(5000):
+        once.append(numbers.load())
+        numbers.unload(once[-1])
+    assert len(set(once)) == 2047 - 5 and not set(once) & set(kept)
+    more = [numbers.load() for _ in range(3000)]
+    assert len(set(more + kept)) == 3005
 
 
 def test_fact_3_directory_names_are_sanitised_and_the_graph_has_the_true_name(observe):
@@ -59,7 +68,7 @@ def test_fact_3_directory_names_are_sanitised_and_the_graph_has_the_true_name(ob
 
 
 def test_fact_3_variables_are_graphs_of_one_operator(observe):
-    every = observe("every_step")
+    every = observe("every_step", KERAS_NPU_DUMP_EMULATE_CANN="new,models=counted")
     graphs = every.build_files()
     assigned = [name for name in graphs if name.startswith("AssignVariableOp_")]
     assert assigned

@@ -10,16 +10,16 @@ import collections
 import itertools
 from typing import Deque
 
-_BITS = 11  # of the numbers that the stand-in for the driver has
+_BITS = 11  # of the numbers that the stand-in for the driver has; where all are in use, more
 
 
 def _scattered() -> Deque[int]:
-    """All numbers but 0, the first to be given at the end; the driver's own order is not known.
+    """All numbers but 0, in the order in which they are given; the driver's own is not known.
 
     The bits of a count, turned round: neighbours lie far from each other.
     """
     return collections.deque(int(format(number, "0%db" % _BITS)[::-1], 2)
-                             for number in range((1 << _BITS) - 1, 0, -1))
+                             for number in range(1, 1 << _BITS))
 
 
 class ModelIds:
@@ -37,7 +37,7 @@ class ModelIds:
     def load(self) -> int:
         """A number that no loaded model has; in a counter's case, that none ever had."""
         try:
-            return self._free.pop()
+            return self._free.popleft()
         except IndexError:
             return next(self._more)
 

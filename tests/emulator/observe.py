@@ -389,6 +389,6 @@ def workers(folder):
 
 
 if __name__ == "__main__":
-    from tests.emulator import observe_bodies
-    print(json.dumps((globals().get(sys.argv[1]) or getattr(observe_bodies, sys.argv[1]))(
-        sys.argv[2])))
+    from tests.emulator import observe_bodies, observe_vendor
+    known = {**vars(observe_vendor), **vars(observe_bodies), **globals()}
+    print(json.dumps(known[sys.argv[1]](sys.argv[2])))

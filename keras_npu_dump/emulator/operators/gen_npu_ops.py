@@ -27,7 +27,7 @@ __emulated__ = True
 
 def _function(operator: NpuOperator, name: str) -> Any:
     function = in_layers(operator.__call__, name)
-    function.__signature__ = operator.signature  # type: ignore[attr-defined]
+    function.__signature__ = operator.signature
     function.__doc__ = "The operator %s; see its class." % operator.name
     return function
 

@@ -45,18 +45,21 @@ class Failure(NamedTuple):
         return "%s%s%s" % (self.type, ": " + words.rstrip(".:") if words else "",
                            ", at operator " + self.operator if self.operator else "")
 
-    def how(self, graph: Optional[str] = None) -> str:
+    def how(self, graph: Optional[str] = None, brief: bool = False) -> str:
         """How it ended what it ended: `execution 3 raised InvalidArgumentError: ...`.
 
         Args:
           graph: name of the function that was executed, where there are several.
+          brief: without the exception's own words, where they are told beside it.
         """
+        said = self.type + (" at operator " + self.operator if self.operator else "") if (
+            brief) else self.said()
         if self.data_index is None:
             return "ended by an exception%s (%s)" % (
-                " while a function was traced" if self.tracing else "", self.said())
+                " while a function was traced" if self.tracing else "", said)
         return "execution %d%s %s" % (
             self.data_index, " of " + graph if graph else "",
-            "was interrupted by " + self.type if self.is_signal else "raised " + self.said())
+            "was interrupted by " + self.type if self.is_signal else "raised " + said)
 
     def to_json(self) -> Dict[str, Any]:
         """As it stands in run.json."""

@@ -4,6 +4,7 @@ Tables go to stdout, messages to stderr. Exit status: 0 all well, 1 the command 
 a problem of severity error, 2 wrong usage or unreadable input.
 """
 import argparse
+import itertools
 import os
 import sys
 from typing import Any, Callable, List, Optional
@@ -39,6 +40,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         memory.check(single=arguments[:1] != ["run"])
+        _check_language(arguments)
         if arguments[:1] == ["run"]:
             # Its options end at SCRIPT, which argparse cannot do beside absl flags.
             return _run(arguments[1:])
@@ -64,6 +66,22 @@ def main(argv: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:
         messages.info("interrupted")
         return 130
+
+
+def _check_language(arguments: List[str]) -> None:
+    """Refuses `--lang` before a command's name, and of other commands than explain.
+
+    Raises:
+      InputError: it stands there.
+    """
+    if arguments[:1] == ["explain"]:
+        return
+    known = arguments[:arguments.index("--")] if "--" in arguments else arguments
+    if arguments[:1] == ["run"]:  # behind its SCRIPT all words are the script's
+        known = list(itertools.takewhile(lambda word: word.startswith("-"), known[1:]))
+    if any(word == "--lang" or word.startswith("--lang=") for word in known):
+        raise InputError("--lang is an option of explain alone, behind its name: keras-npu-dump"
+                         " explain CODE --lang zh")
 
 
 def _has_working_directory() -> bool:

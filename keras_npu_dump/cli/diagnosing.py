@@ -9,6 +9,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from keras_npu_dump import flags
     parser.add_argument("--emulate", action="store_true",
                         help="examine a run with the emulator in place of npu_device")
+    parser.add_argument("-v", "--verbose", action="store_true",
+                        help="show the variables, too, that are not set")
     flags.add_arguments(parser)
 
 
@@ -31,5 +33,5 @@ def doctor(options: argparse.Namespace) -> int:
     if options.json:
         print_json(diagnosis.to_json())
     else:
-        print_text(doctor_text(diagnosis))
+        print_text(doctor_text(diagnosis, options.verbose))
     return 1 if diagnosis.errors else 0

@@ -25,7 +25,7 @@ def explain(options: argparse.Namespace) -> int:
       InputError: there is no such code.
     """
     from keras_npu_dump.explain.explanation import explanations, known_code, language_of
-    from keras_npu_dump.records.problems import SEVERITY
+    from keras_npu_dump.explain.usual_severity import USUAL
     from keras_npu_dump.report.explain_text import explanation_text, list_text
     from keras_npu_dump.report.printing import print_text
     language = options.lang or language_of()
@@ -33,7 +33,7 @@ def explain(options: argparse.Namespace) -> int:
     code = None if options.code is None else known_code(options.code, texts)
     if options.json:
         print_json({"schema": "keras_npu_dump.explain/1", "lang": language, "codes": [
-            dict(code=one, severity=SEVERITY[one], **texts[one]._asdict())
+            dict(code=one, severity=USUAL[one], **texts[one]._asdict())
             for one in (sorted(texts) if code is None else [code])]})
     elif code is None:
         print_text(list_text(texts))

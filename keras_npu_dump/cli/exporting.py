@@ -2,7 +2,7 @@
 import argparse
 import dataclasses
 import os
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from keras_npu_dump.cli.common import print_json
 from keras_npu_dump.errors import FormatError, InputError
@@ -95,13 +95,29 @@ def _manifest_above(folder: str) -> Any:
     return None
 
 
+def _comparisons(commands: Sequence[str], target: str) -> List[str]:
+    """How to compare what was written: all at once, and one by one."""
+    if not commands:
+        return []
+    from keras_npu_dump.files.quoting import shell_command
+    folder, lines = target, []
+    if not os.path.isdir(target):
+        folder = "FOLDER"
+        lines.append("Unpack it where CANN is; FOLDER is where it was unpacked.")
+    return [
+        *lines, "Compare all steps with golden data, where CANN is: %s GOLDEN" % shell_command(
+            "bash", os.path.join(folder, "compare.sh")),
+        "GOLDEN is a folder of yours with npy files of the same operators, made on a CPU or GPU.",
+        "One by one, in %s:" % folder, *("  " + command for command in commands)]
+
+
 def _print_export(result: Any, target: str) -> None:
     from keras_npu_dump.files.quoting import terminal
     from keras_npu_dump.report.printing import print_text
     from keras_npu_dump.sizes import human_bytes, plural
     lines = ["%s written (%s) to %s" % (plural(result.written, "file"), human_bytes(result.bytes),
                                         target)]
-    lines += ["  " + command for command in getattr(result, "commands", ())]
+    lines += _comparisons(getattr(result, "commands", ()), target)
     for title, items in (
             ("there already", getattr(result, "skipped", 0)),
             ("passed over, they hold no tensors", result.passed)):

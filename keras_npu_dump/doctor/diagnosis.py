@@ -24,7 +24,7 @@ from keras_npu_dump.errors import ConfigError
 from keras_npu_dump.files.paths import current_folder
 from keras_npu_dump.files.read_limited import read_record
 from keras_npu_dump.records.layout import RUN_FILE, RUNS
-from keras_npu_dump.sizes import human_bytes
+from keras_npu_dump.sizes import human_bytes, plural
 
 SCHEMA = "keras_npu_dump.doctor/1"
 _IMPORT_SECONDS = 180
@@ -66,7 +66,8 @@ class Diagnosis:
         return {
             "schema": SCHEMA, "versions": self.versions, "device": self.device,
             "cluster": self.cluster,
-            "environment": [one._asdict() for one in self.environment],
+            "environment": [{"name": one.name, "value": one.value, "effect": one.effect}
+                            for one in self.environment],
             "path": dict(self.path, volume=self.volume and self.volume.to_json()),
             "options": self.options,
             "problems": [dict(one._asdict()) for one in self.problems],
@@ -263,8 +264,8 @@ def _path(config: DumpConfig, problems: List[Finding]) -> Dict[str, Any]:
         problems.append(Finding(code, "warning", text))
     earlier = len(glob.glob(os.path.join(glob.escape(path), RUNS, "*", RUN_FILE)))
     if earlier:
-        problems.append(Finding("earlier-runs", "info", "%s holds %d earlier runs; they are kept"
-                                " apart" % (path, earlier)))
+        problems.append(Finding("earlier-runs", "info", "%s holds %s, kept apart from the next"
+                                % (path, plural(earlier, "earlier run"))))
     return {
         "dump_path": path, "exists": exists, "writable": writable,
         "mount": None if mount is None else mount.point,

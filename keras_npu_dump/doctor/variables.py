@@ -18,6 +18,12 @@ _LEVELS = {"1": "all but those of parts of graphs", "2": "the twelve that GE has
            "4": "PreRunBegin alone, graphs before they are compiled"}
 
 
+_IF_SET = {
+    "NPU_COLLECT_PATH": "would take the graph files to extra-info/graph below it, whatever the"
+                        " others say",
+    "ASCEND_WORK_PATH": "would take the graph files where none of the two above does"}
+
+
 class Variable(NamedTuple):
     """An environment variable, or an option of the device.
 
@@ -25,11 +31,13 @@ class Variable(NamedTuple):
       name: as the shell, or a script, knows it.
       value: its value; None where it is not set, and of an option, which only a script sets.
       effect: what it does to a dump, in words.
+      decides: whether it does so although nobody has set it.
     """
 
     name: str
     value: Optional[str]
     effect: str
+    decides: bool = False
 
 
 def examine(config: DumpConfig, dump_path: str,
@@ -57,8 +65,8 @@ def examine(config: DumpConfig, dump_path: str,
         elif name == "DUMP_GRAPH_PATH":
             effect = "has no say: %s wins" % winner
         else:
-            effect = "not set"
-        found.append(Variable(name, values.get(name), effect))
+            effect = _IF_SET[name]
+        found.append(Variable(name, values.get(name), effect, name == winner))
     if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
         findings.append(Finding(
             "graph-path", "error", "graph files go to %s (%s), which this user may not write"

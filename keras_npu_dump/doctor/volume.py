@@ -2,12 +2,14 @@
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from keras_npu_dump.analysis.dump_files import GraphCache
+from keras_npu_dump.analysis.dump_size import DumpSize, Size, Wanted, tensors_in
+from keras_npu_dump.analysis.views import PairView
 from keras_npu_dump.capture.process.forecast import remaining
 from keras_npu_dump.collector.collect import collect
 from keras_npu_dump.config.dump_config import DumpConfig
 from keras_npu_dump.config.steps import StepSet
-from keras_npu_dump.doctor.graph_bytes import Options, step_bytes
-from keras_npu_dump.errors import DumpError
+from keras_npu_dump.errors import DumpError, FormatError
 from keras_npu_dump.formats import tree
 from keras_npu_dump.records.layout import MANIFEST_FILE, RUNS
 from keras_npu_dump.records.manifest import Manifest, ManifestRun, Pair, load_manifest
@@ -27,8 +29,9 @@ class GraphVolume(NamedTuple):
       steps: how many executions, if it runs as often as it did; where nobody has counted that,
         all that are asked.
       asked: how many are asked, however often it runs; None for all executions.
-      bytes: of one of them; None where shapes are known only when it runs.
+      bytes: of one of them, without the operators of unknown size; None where nothing shows it.
       seconds: that writing one of them took; None where nobody knows.
+      unknown: how many operators have tensors whose shapes are known only when it runs.
     """
 
     name: str
@@ -37,6 +40,16 @@ class GraphVolume(NamedTuple):
     asked: Optional[int]
     bytes: Optional[int]
     seconds: Optional[float]
+    unknown: int = 0
+
+    def words(self) -> str:
+        """How often, and how much each time."""
+        text = "%s %d x %s" % (self.name, self.steps, "a size that neither its files nor its"
+                               " graph show" if self.bytes is None else human_bytes(self.bytes))
+        if self.bytes is not None and self.unknown:
+            text += " and what %s, whose shapes are known only when they run" % (
+                "1 operator takes" if self.unknown == 1 else "%d operators take" % self.unknown)
+        return text
 
 
 class Volume(NamedTuple):
@@ -82,9 +95,8 @@ class Volume(NamedTuple):
         text = "%s%s" % ("about " if self.complete else "at least ", human_bytes(self.bytes))
         if self.seconds is not None:
             text += " and %s of writing" % _time(self.seconds)
-        parts = ["%s %d x %s" % (one.name, one.steps, "?" if one.bytes is None
-                                 else human_bytes(one.bytes))
-                 for one in self.graphs if one.steps][:3]
+        parts = [one.words() for one in self.graphs if one.steps]
+        parts[3:] = ["%d smaller graphs" % (len(parts) - 3)] if len(parts) > 3 else []
         if self.bytes_if_longer > self.bytes:
             parts.append("it did not reach all that is asked: %s in a training that does" %
                          human_bytes(self.bytes_if_longer))
@@ -109,17 +121,19 @@ def foresee(config: DumpConfig, dump_path: str) -> Optional[Volume]:
     if manifest is None:
         return None
     run = manifest.runs[0]
-    wanted = Options(config.dump_data, config.dump_mode, frozenset(config.layers))
+    wanted = Wanted(config.dump_data, config.dump_mode, frozenset(config.layers))
     graphs, complete = [], True
     for pair in manifest.pairs:
         number = _number(steps, _indices(manifest, run, pair), pair)
         complete = complete and number is not None
         size, seconds = _of_pair(manifest, run, pair, wanted)
         graphs.append(GraphVolume(
-            pair.model_names[0] if pair.model_names else "?", pair.role, number or 0,
-            None if steps.is_all else _number(steps, None, pair), size, seconds))
+            pair.model_names[0] if pair.model_names else "a graph without a name", pair.role,
+            number or 0, None if steps.is_all else _number(steps, None, pair),
+            None if size is None else size.bytes, seconds, 0 if size is None else size.unknown))
     graphs.sort(key=_rank)
-    complete = complete and all(one.bytes is not None or not one.steps for one in graphs)
+    complete = complete and all(
+        one.bytes is not None and not one.unknown or not one.steps for one in graphs)
     return Volume(run.run_id, bool(run.emulated), graphs, complete)
 
 
@@ -176,27 +190,46 @@ def _number(steps: StepSet, ran: Optional[_Ran], pair: Pair) -> Optional[int]:
 
 
 def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair,
-             wanted: Options) -> Tuple[Optional[int], Optional[float]]:
+             wanted: Wanted) -> Tuple[Optional[Size], Optional[float]]:
     """Bytes and seconds of an execution, as far as they are known."""
     options = run.options
-    before = Options(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
-                     frozenset(str(options.get("dump_layer") or "").split()))
+    before = Wanted(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
+                    frozenset(str(options.get("dump_layer") or "").split()))
+    measured = _middle(pair)
+    seconds = _seconds(manifest, pair)
+    if wanted == before:
+        return (Size(measured, 0) if measured else None), seconds
+    size = _reckoned(manifest, pair, before, wanted)
+    if seconds is not None:
+        # The time of statistics is the device's: that of their tensors is more than enough.
+        known = wanted.data == before.data and size is not None and measured
+        seconds = (seconds * (0 if size is None else size.bytes) / (measured or 1) if known
+                   else seconds if wanted.data == "stats" else None)
+    return size, seconds
+
+
+def _middle(pair: Pair) -> int:
+    """The bytes of the execution in the middle; 0 where none has any."""
     sizes = sorted(filter(None, (sum(one.bytes for one in parts)
                                  for _, parts in pair.executions())))
-    size: Optional[int] = sizes[len(sizes) // 2] if sizes else None
-    seconds = _seconds(manifest, pair)
-    if wanted != before:
-        path = manifest.absolute(pair.graph)
-        now, then = step_bytes(path, wanted), step_bytes(path, before)
-        measured, size = size, now
-        if now is not None and then and measured and wanted.data == before.data:
-            size = now * measured // then  # what is not in the graph is in the measure
-        if seconds is not None:
-            # The time of statistics is the device's: that of their tensors is more than enough.
-            known = wanted.data == before.data and size is not None and measured
-            seconds = (seconds * (size or 0) / (measured or 1) if known
-                       else seconds if wanted.data == "stats" else None)
-    return size, seconds
+    return sizes[len(sizes) // 2] if sizes else 0
+
+
+def _reckoned(manifest: Manifest, pair: Pair, before: Wanted, wanted: Wanted) -> Optional[Size]:
+    """The bytes of an execution that is dumped in another way than it was."""
+    view = PairView(manifest, pair, GraphCache(), pair.confidence)
+    steps = sorted((step for step in view.steps if any(one.bytes for one in step.records)),
+                   key=lambda step: sum(one.bytes for one in step.records))
+    if not steps:
+        return None
+    try:
+        tensors = tensors_in(steps[len(steps) // 2].folders, view.file_names)
+        sizes = DumpSize(view.operators, tensors, before, view.described)
+        size = sizes.of(wanted)
+    except (OSError, FormatError):
+        return None
+    # Nothing was found: no tensor to be read, and no shape.
+    return None if not (tensors or size.bytes) else size
 
 
 def _seconds(manifest: Manifest, pair: Pair) -> Optional[float]:

@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, NamedTuple, Optional
 from keras_npu_dump.errors import InputError
 
 ENGLISH, CHINESE = "en", "zh"
+_NEAR = 0.65  # how much of two names is alike, of 1, where one may be meant by the other
 
 
 class Explanation(NamedTuple):
@@ -25,16 +26,16 @@ class Explanation(NamedTuple):
 
 
 def explanations(language: str) -> Dict[str, Explanation]:
-    """The explanations of all codes of `records/problems.py`, by code.
+    """The explanations of all codes of `records/problems.py`, and of doctor's, by code.
 
     Args:
       language: ENGLISH or CHINESE.
     """
     if language == CHINESE:
-        from keras_npu_dump.explain import chinese
-        return chinese.EXPLANATIONS
-    from keras_npu_dump.explain import english
-    return english.EXPLANATIONS
+        from keras_npu_dump.explain import chinese, doctor_chinese
+        return {**doctor_chinese.EXPLANATIONS, **chinese.EXPLANATIONS}
+    from keras_npu_dump.explain import doctor_english, english
+    return {**doctor_english.EXPLANATIONS, **english.EXPLANATIONS}
 
 
 def known_code(text: str, codes: Mapping[str, object]) -> str:
@@ -50,11 +51,10 @@ def known_code(text: str, codes: Mapping[str, object]) -> str:
     code = text.strip().strip("[]").lower().replace("_", "-")
     if code in codes:
         return code
-    near: List[str] = difflib.get_close_matches(code, list(codes), 3, 0.4)
+    near: List[str] = difflib.get_close_matches(code, list(codes), 3, _NEAR)
     nearest = " Nearest: %s." % ", ".join(near) if near else ""
-    raise InputError("CODE: expected a problem code of collect; `keras-npu-dump explain` lists"
-                     " them, and doctor says in full what its own codes mean. Received: %r.%s"
-                     % (text, nearest))
+    raise InputError("CODE: expected a word in brackets behind a problem; `keras-npu-dump explain`"
+                     " lists them all. Received: %r.%s" % (text, nearest))
 
 
 def language_of(environment: Optional[Mapping[str, str]] = None) -> str:

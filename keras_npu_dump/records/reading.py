@@ -128,12 +128,27 @@ class RecordedRun:
     @property
     def how_it_ended(self) -> Optional[str]:
         """`cause` with the words of the exception, where they are known."""
+        return self._how_it_ended()
+
+    @property
+    def how_it_ended_in_brief(self) -> Optional[str]:
+        """The same without the exception's words: they stand in `died`, which is told once."""
+        return self._how_it_ended(brief=self.died is not None)
+
+    def _how_it_ended(self, brief: bool = False) -> Optional[str]:
         failure = self.failure
         if failure is None:
             return self.cause
         several = sum(1 for one in self.sections if one.last is not None) > 1
         names = {one.number: one.graph_name for one in self.sections if several}
-        return failure.how(names.get(-1 if failure.section is None else failure.section))
+        return failure.how(names.get(-1 if failure.section is None else failure.section), brief)
+
+    def how_it_raised(self, raised: Failure) -> str:
+        """How an execution was left; in brief where that ended the process, which is told once."""
+        ended = self.died is not None and self.failure is not None and (
+            raised.type, raised.message, raised.section) == (
+                self.failure.type, self.failure.message, self.failure.section)
+        return raised.how(brief=ended)
 
     @property
     def outages(self) -> List[str]:

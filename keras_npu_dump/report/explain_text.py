@@ -6,7 +6,7 @@ import unicodedata
 from typing import Dict, List
 
 from keras_npu_dump.explain.explanation import CHINESE, Explanation
-from keras_npu_dump.records.problems import SEVERITY
+from keras_npu_dump.explain.usual_severity import USUAL
 
 _WIDTH = 88
 _TITLES = {False: ("means", "why", "do"), True: ("含义", "原因", "处理")}
@@ -17,7 +17,7 @@ def explanation_text(code: str, explanation: Explanation, language: str) -> str:
     """What `keras-npu-dump explain CODE` prints.
 
     Args:
-      code: with its usual severity in `records/problems.py`.
+      code: with its usual severity in `explain/usual_severity.py`.
       explanation: of the code.
       language: of the explanation.
 
@@ -25,7 +25,7 @@ def explanation_text(code: str, explanation: Explanation, language: str) -> str:
       Lines, without the last line end.
     """
     chinese = language == CHINESE
-    severity = SEVERITY[code]
+    severity = USUAL[code]
     lines = [code + ("（%s）" % _SEVERITIES[severity] if chinese else " (%s)" % severity)]
     for title, text in zip(_TITLES[chinese], explanation):
         margin = "  %s  " % (title if chinese else title.ljust(5))

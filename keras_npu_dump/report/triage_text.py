@@ -25,11 +25,12 @@ def triage_text(result: Triage) -> str:
     """
     parts = [_headline(result), _gaps(result.checked["incomplete"])]
     parts += [_suspect(number, one) for number, one in enumerate(result.suspects, 1)]
-    if result.suspects or result.next.dump_step is not None:
+    if result.suspects or result.next.dump_step is not None or result.next.why:
         parts.append(_next(result.next))
     if result.observations:
         parts.append(_observations(result.observations))
-    parts.append(_checked(result.checked))
+    if result.checked["rules"] or result.checked["unreadable"]:
+        parts.append(_checked(result.checked))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -61,6 +62,8 @@ def _headline(result: Triage) -> str:
         text = "incomplete: not all that was asked for was read; nothing goes wrong in %s" % looked
         if not checked["tensors"]:
             text = "incomplete: nothing of what was asked for was read"
+        if not checked["rules"]:
+            text = "incomplete: nothing was dumped, so nothing was checked"
         return terminal("; ".join([text] + checked["not_seen"]))
     first = result.suspects[0]
     return "suspect: it first goes wrong in %s, %s (looked at %s)" % (
@@ -130,8 +133,7 @@ def _next(planned: Any) -> str:
     if planned.dump_step is None:
         return "\n".join(["\n   ".join(["Next: %s" % terminal(planned.why or "nothing to dump")]
                                       + planned.commands)] + left_out)
-    lines = ["Next: %s, about %s" % (terminal(planned.why), human_bytes(planned.estimated_bytes)),
-             "   dump_step    %s" % planned.dump_step]
+    lines = ["Next: %s" % terminal(planned.why), "   dump_step    %s" % planned.dump_step]
     if planned.dump_layer:
         lines.append("   dump_layer   %s" % "\n                ".join(
             map(terminal, planned.dump_layer)))
@@ -139,6 +141,9 @@ def _next(planned: Any) -> str:
         lines.append("   dump_data    %s, all operators" % planned.dump_data)
     if planned.ranks is not None:
         lines.append("   ranks        %s" % ", ".join(map(str, planned.ranks)))
+    lines.append("   takes        %s" % (
+        ("at least " if planned.at_least else "about ") + human_bytes(planned.estimated_bytes)
+        if planned.estimated_bytes else "what nothing shows yet"))
     lines += left_out
     if planned.flagfile:
         lines.append("   %s SCRIPT" % shell_command(
@@ -161,8 +166,8 @@ def _observations(found: List[Any]) -> str:
 
 
 def _checked(checked: Dict[str, Any]) -> str:
-    lines = ["Checked: %s" % ", ".join(checked["rules"])]
-    for rule, why in checked["not_checked"].items():
+    lines = ["Checked: %s" % (", ".join(checked["rules"]) or "nothing")]
+    for rule, why in checked["not_checked"].items() if checked["rules"] else ():
         lines.append("   not %s: %s" % (rule, why))
     for one in checked["unreadable"][:_SHOWN]:
         lines.append("   cannot be read: %s: %s" % (one["path"], one["reason"]))

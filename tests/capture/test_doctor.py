@@ -1,5 +1,6 @@
 """Does doctor say what would make a dump fail, and nothing where nothing would?"""
 import json
+import re
 import sys
 
 import pytest
@@ -159,6 +160,30 @@ def test_the_command(here):
     assert list(document) == ["schema", "versions", "device", "cluster", "environment", "path",
                               "options", "problems"]
     assert document["schema"] == "keras_npu_dump.doctor/1"
+
+
+def test_the_answer_comes_first_in_lines_that_fit(here):
+    runs = here / "output" / "data_dump" / "runs"
+    for name in ("a", "b"):
+        (runs / name).mkdir(parents=True)
+        (runs / name / "run.json").write_text("{}")
+    options = ("--emulate", "--data_dump_min_free_gb=0", "--data_dump_step=0|5")
+    env = {"DUMP_GRAPH_LEVEL": "2"}
+    short = doctor(here, *options, env=env).stdout
+    long = doctor(here, "-v", *options, env=env).stdout
+    assert short.startswith("Nothing here would make a dump fail.\n")
+    assert "holds 2 earlier runs, kept apart from the next [earlier-runs]" in short.replace(
+        "\n  ", " ")
+    assert all(len(line) <= 100 or " " not in line.strip() or str(here) in line
+               for line in long.splitlines())
+    for name in ("DUMP_GRAPH_LEVEL  2", "DUMP_GRAPH_PATH  (not set)"):
+        assert name in short and name in long
+    for name in ("NPU_COLLECT_PATH", "RANK_SIZE", "op_debug_config"):
+        assert name not in short and name in long
+    assert "(not set)\n      not set" not in long
+    assert re.search(r"\n\d+ more, which are not set: keras-npu-dump doctor -v\n", short)
+    document = json.loads(doctor(here, *options, "--json").stdout)
+    assert "NPU_COLLECT_PATH" in [one["name"] for one in document["environment"]]
 
 
 def test_wrong_options_of_the_command_are_usage_errors(here):

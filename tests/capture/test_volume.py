@@ -54,13 +54,51 @@ def test_other_options_are_reckoned_from_the_shapes_in_the_graph(rehearsed, opti
     assert 0.5 * truth < graphs[making.TRAIN][1] < 2 * truth
 
 
-def test_unknown_shapes_are_told_as_such(rehearsed):
-    graph, = (rehearsed / "graphs/pid_7_deviceid_0").glob("*_graph_3_Build.txt")
+def without_shapes(folder):
+    graph, = (folder / "graphs/pid_7_deviceid_0").glob("*_graph_3_Build.txt")
     graph.write_text(graph.read_text().replace("dim: 8", "dim: -1"))
-    graphs, found = taken(rehearsed, dump_data="stats")
-    assert graphs[making.TRAIN] == (1, None) and not found.complete
-    assert found.graphs[0].name == making.TRAIN and making.TRAIN in found.words()
-    assert taken(rehearsed)[0][making.TRAIN][1]  # the same options as before: it was measured
+
+
+@pytest.mark.parametrize("before, after", [("tensor", "stats"), ("stats", "tensor")])
+@pytest.mark.parametrize("mode", ["all", "output", "input"])
+def test_shapes_that_the_graph_lacks_are_those_of_what_was_dumped(tmp_path, before, after, mode):
+    making.plain_job(tmp_path, indices=(0,), count=8)
+    for path in (tmp_path / making.TIME).rglob("*"):
+        if path.is_file():
+            path.unlink()
+    making.steps(tmp_path, making.train_ops(), (0,), data=before)
+    record, = tmp_path.glob("runs/*/run.json")
+    document = json.loads(record.read_text())
+    document["options"].update(dump_mode="all", dump_data=before)
+    record.write_text(json.dumps(document))
+    without_shapes(tmp_path)
+    making.steps(tmp_path / "truth", making.train_ops(), (0,), data=after)
+    truth = bytes_of(tmp_path / "truth")
+    graphs, found = taken(tmp_path, dump_data=after, dump_mode=mode, dump_step="0-7")
+    steps, size = graphs[making.TRAIN]
+    assert steps == 8 and all(not one.unknown for one in found.graphs)
+    if mode == "all":
+        assert 0.5 * truth < size < 2 * truth
+    else:
+        assert 0 < size < taken(tmp_path, dump_data=after, dump_mode="all")[0][making.TRAIN][1]
+
+
+def test_what_nothing_shows_is_told_in_words(tmp_path):
+    """One operator was dumped, and the shapes of all others are known only when they run."""
+    making.plain_job(tmp_path, indices=(0,), count=8)
+    for path in (tmp_path / making.TIME).rglob("*"):
+        if path.is_file() and path.name.count("MatMul") == 0:
+            path.unlink()
+    record, = tmp_path.glob("runs/*/run.json")
+    document = json.loads(record.read_text())
+    document["options"]["dump_layer"] = "net/dense/MatMul"
+    record.write_text(json.dumps(document))
+    without_shapes(tmp_path)
+    graphs, found = taken(tmp_path, dump_step="0")
+    first = next(one for one in found.graphs if one.name == making.TRAIN)
+    assert first.unknown > 0 and first.bytes > 0 and not found.complete
+    assert found.words().startswith("at least ") and "?" not in found.words()
+    assert "whose shapes are known only when they run" in first.words()
 
 
 def test_doctor_says_it_and_whether_it_fits(rehearsed, monkeypatch):

@@ -159,6 +159,10 @@ def test_triage_of_a_healthy_training(dumped):
 def test_export_for_the_vendors_comparator(dumped, tmp_path):
     done = run(tmp_path, "export", dumped, "--to", "msaccucmp", "--output", "out")
     assert done.stdout.count("msaccucmp.py compare") == 2
+    assert "Compare all steps with golden data, where CANN is: bash out/compare.sh GOLDEN\n" in (
+        done.stdout)
+    assert "GOLDEN is a folder of yours" in done.stdout and "One by one, in out:\n  python3" in (
+        done.stdout)
     assert len(list((tmp_path / "out").rglob("graph.json"))) == 1
 
 

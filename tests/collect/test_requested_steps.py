@@ -36,6 +36,17 @@ def test_a_deleted_step_is_no_cause_for_those_after_it(tmp_path):
     assert "deleted" not in told["6"].message and told["6"].hint is not None
 
 
+def test_neighbours_that_were_deleted_are_one_problem(tmp_path):
+    """Two causes are two problems, also where they are neighbours."""
+    job_with_gaps(tmp_path, range(16), (15,), 16)
+    note(tmp_path, {"event": "lost", "what": "steps", "path": "somewhere", "of_section": 0,
+                    "executions": 14})
+    told = missing(collect(str(tmp_path)))
+    assert sorted(told) == ["0-13", "14"] and told["0-13"].message == (
+        "steps 0-13 of %s were executed and have no dump folders: deleted while the"
+        " training ran" % TRAIN)
+
+
 def test_a_step_that_was_deleted_in_another_section_is_not_called_deleted(tmp_path):
     job_with_gaps(tmp_path, (1, 7), (7,), 8)
     note(tmp_path, {"event": "lost", "what": "steps", "path": "somewhere", "of_section": 1,

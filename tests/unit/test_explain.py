@@ -1,15 +1,18 @@
 """Is every problem code explained, in both languages alike, and found by who misspells it?"""
 import json
+import pathlib
 import re
 
 import pytest
 
+import keras_npu_dump
 from keras_npu_dump.cli import main
 from keras_npu_dump.explain.explanation import CHINESE, ENGLISH, explanations, language_of
+from keras_npu_dump.explain.usual_severity import USUAL
 from keras_npu_dump.records.problems import SEVERITY
 from keras_npu_dump.report.explain_text import explanation_text
 
-CODES = sorted(SEVERITY)
+CODES = sorted(USUAL)
 # Names of options, files and functions: they are the same in every language.
 TERMS = re.compile(r"--\w+|\w+[_.]\w+|`keras-npu-dump \w+")
 
@@ -81,8 +84,32 @@ def test_an_unknown_code_is_answered_with_the_nearest(capsys):
     status, out, err = explain(capsys, "step-mising")
     assert (status, out) == (2, "") and err.startswith("keras-npu-dump: error: CODE: expected ")
     assert "Received: 'step-mising'. Nearest: step-missing" in err and err.count("\n") == 1
-    status, out, err = explain(capsys, "zzz")
-    assert (status, out) == (2, "") and err.endswith("Received: 'zzz'.\n")
+    for far in ("zzz", "something-else", "NaN"):
+        status, out, err = explain(capsys, far)
+        assert (status, out) == (2, "") and err.endswith("Received: '%s'.\n" % far)
+
+
+def test_every_code_that_doctor_prints_is_explained():
+    """They stand in its sources as the first argument of a finding, or before a warning."""
+    package = pathlib.Path(keras_npu_dump.__file__).parent
+    text = "".join(path.read_text() for path in [
+        *package.glob("doctor/*.py"), package / "capture/device/dump_place.py",
+        package / "capture/device/dump_blockers.py"])
+    printed = set(re.findall(r'(?:Finding|Silencer)\(\s*"([a-z-]+)"', text))
+    printed.update(re.findall(r'\("([a-z-]+)", \w+_warning\(', text))
+    assert {"ranks", "aoe", "disk-low", "path-name", "in-container"} <= printed <= set(CODES)
+    assert len(printed) == 23 and set(CODES) == {*SEVERITY, *printed}
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--lang", "zh", "triage"], ["--lang=zh", "explain", "no-run"], ["triage", "--lang", "zh"],
+    ["doctor", "--lang=zh"], ["run", "--lang=zh", "train.py"]])
+def test_the_language_is_an_option_of_explain_alone(capsys, arguments):
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err == (
+        "keras-npu-dump: error: --lang is an option of explain alone, behind its name:"
+        " keras-npu-dump explain CODE --lang zh\n")
 
 
 def test_without_a_code_all_are_listed_a_line_each(capsys):
@@ -96,5 +123,5 @@ def test_json_is_one_document(capsys, arguments, codes):
     document = json.loads(out)
     assert (status, document["schema"], document["lang"]) == (0, "keras_npu_dump.explain/1", "zh")
     assert [one["code"] for one in document["codes"]] == codes
-    assert all(one["severity"] == SEVERITY[one["code"]] and one["meaning"] and one["why"]
+    assert all(one["severity"] == USUAL[one["code"]] and one["meaning"] and one["why"]
                and one["what_to_do"] for one in document["codes"])

@@ -28,7 +28,7 @@ def checked(material: Material, manifest: Manifest, suspects: List[Suspect],
     """
     series = material.series
     kinds = {kind for one in series for step in one.steps for kind in step.kinds}
-    without = not_checked(material)
+    without = not_checked(material, manifest)
     indices = sorted({step.data_index for one in series for step in one.steps
                       if step.data_index is not None})
     unseen = [coverage.not_dumped(covered, max(indices, default=None))]
@@ -62,14 +62,18 @@ def _neighbours(suspect: Suspect) -> Dict[str, Any]:
         "consequences": suspect.consequences}
 
 
-def not_checked(material: Material) -> Dict[str, str]:
+def not_checked(material: Material, manifest: Manifest) -> Dict[str, str]:
     """Rules that a dump gives nothing for, and why.
 
     Args:
       material: that was looked at.
+      manifest: of the job.
     """
     reasons: Dict[str, str] = {}
     counts = [len(one.columns) for one in material.series]
+    detecting = any(one.options.get("enable_dump_debug") for one in manifest.runs)
+    if not (material.events or any(counts) or detecting):
+        return dict.fromkeys(("overflow-event", *OF_DATA), "nothing was dumped")
     if material.events or not any(counts):
         return dict.fromkeys(OF_DATA, "an overflow dump holds only what overflowed")
     reasons["overflow-event"] = "no overflow records (enable_dump_debug)"

@@ -21,6 +21,7 @@ from keras_npu_dump.analysis.triage.first_bad_place import show_places
 from keras_npu_dump.analysis.triage.material import Material
 from keras_npu_dump.analysis.triage.merge import explained_by_others
 from keras_npu_dump.analysis.triage.next_dump import at_hand, flagfile, plan
+from keras_npu_dump.analysis.triage.next_dump.not_dumped import Read, plan_rest, records_of
 from keras_npu_dump.analysis.triage.rules import (
     gradients,
     jump,
@@ -35,6 +36,7 @@ from keras_npu_dump.collector.graphs.roles import ROLES
 from keras_npu_dump.config.flag_origin import Origin
 from keras_npu_dump.errors import InputError
 from keras_npu_dump.files.progress import Progress
+from keras_npu_dump.records.manifest import ManifestRun
 from keras_npu_dump.records.reading import record_fields
 from keras_npu_dump.sizes import plural
 
@@ -141,12 +143,13 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
     for one in suspects[:_SHOWN_PLACES]:
         show_places(one)
     covered = coverage.coverage(material.series)
-    planned = _planned(run, material, suspects, covered, role, limit)
-    if planned.dump_step is not None:
-        _write_flags(run, material, planned, suspects, write)
-    summary = checked(material, run.manifest, suspects, observations, covered)
     if not (gaps or material.tensors or material.events or _overflow_only(run)):
         gaps = [Gap("not-dumped", "no tensor was read", None)]
+    read = Read(run, material.series, covered, gaps, role, limit)
+    planned = _planned(read, material, suspects)
+    if planned.dump_step is not None:
+        _write_flags(read, planned, suspects, write)
+    summary = checked(material, run.manifest, suspects, observations, covered)
     summary["incomplete"] = [one.to_json() for one in gaps]
     if more > 0:
         summary["more_suspects"] = more
@@ -184,22 +187,31 @@ def _overflow_only(run: Run) -> bool:
     return any(one.options.get("enable_dump_debug") for one in run.manifest.runs)
 
 
-def _planned(run: Run, material: Material, suspects: List[Suspect],
-             covered: coverage.Coverage, role: str, limit: int) -> plan.NextDump:
-    """The next dump; of executions that were not dumped where nothing is suspect."""
-    planned = plan.plan(suspects, material.ranks, limit)
+def _planned(read: Read, material: Material, suspects: List[Suspect]) -> plan.NextDump:
+    """The next dump; of what was not dumped where nothing is suspect."""
+    planned = plan.plan(suspects, material.ranks, read.limit)
     if suspects:
-        return at_hand.or_look(planned, suspects[0], material.series, run.path, role)
-    return planned if material.events else plan.plan_unseen(material.series, covered.missing)
+        first = suspects[0]
+        place = at_hand.Place(first.series, first.step, first.iteration, first.rank)
+        return at_hand.or_look(planned, place, material.series, read.run.path, read.role)
+    return planned if material.events else plan_rest(read)
 
 
-def _write_flags(run: Run, material: Material, planned: plan.NextDump,
-                 suspects: List[Suspect], write: Union[bool, str]) -> None:
+def _record_of(read: Read, suspects: List[Suspect]) -> Optional[ManifestRun]:
+    """The run whose dump is planned next."""
+    if suspects or read.group:
+        return (suspects[0].series if suspects else read.group[0]).pair.run_record
+    ids = [one.run_id for one in records_of(read)]
+    return next((one for one in read.run.manifest.runs if one.run_id in ids), None)
+
+
+def _write_flags(read: Read, planned: plan.NextDump, suspects: List[Suspect],
+                 write: Union[bool, str]) -> None:
     """Puts the flags of the next dump into `planned`, and into a file if that is wished."""
-    series = suspects[0].series if suspects else material.series[0]
+    run = read.run
     what = "nothing found yet" if not suspects else "%s (%s) at data_index %s" % (
         suspects[0].op, suspects[0].reason, suspects[0].step)
-    record = series.pair.run_record
+    record = _record_of(read, suspects)
     stated = flagfile.dump_path_of(record, run.dump_path)
     planned.text = flagfile.flagfile_text(
         planned, [flagfile.next_path(one) for one in dict.fromkeys([stated, run.dump_path])],

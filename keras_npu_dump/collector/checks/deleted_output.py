@@ -11,7 +11,7 @@ from keras_npu_dump.records.reading import RecordedRun
 
 _KINDS = {"all": "the dump folder", "records": "records, which were written again",
           "graphs": "graph files", "steps": "dump data"}
-CAUSE = "it was deleted while the training ran"
+CAUSE = "deleted while the training ran"
 _HINT = "who clears folders while a training runs: its script, or a job of this machine?"
 
 

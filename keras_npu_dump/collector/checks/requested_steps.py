@@ -4,7 +4,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from keras_npu_dump.collector.checks import deleted_output, run_ending
 from keras_npu_dump.collector.checks.gap_causes import Cause, RunDump, StepGap, cause_of
@@ -51,7 +51,9 @@ def _raised_at_once(run: RecordedRun) -> Optional[Cause]:
     """All executions that were asked for were left by exceptions."""
     asked = [(section.number, index) for section in run.sections for index in section.noted]
     raised = run.raised
-    return Cause(raised[asked[0]].how()) if all(one in raised for one in asked) else None
+    if not all(one in raised for one in asked):
+        return None
+    return Cause(run.how_it_raised(raised[asked[0]]))
 
 
 def _tell_uncounted(gap: StepGap, asked: StepSet, problems: Problems) -> bool:
@@ -164,18 +166,41 @@ def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
         return
     usual = cause_of(gap)
     name = section.graph_name or (pair.graph.name if pair else "the training graph")
-    for index in gone[:_MANY]:
-        deleted = deleted_output.took(dump.run, section, index)
-        raised = dump.run.raised_at(section, index)
-        cause = Cause(deleted_output.CAUSE) if deleted else (
-            Cause(raised.how()) if raised is not None else usual)
+    causes = [_cause_at(dump.run, section, index, usual) for index in gone[:_MANY]]
+    for first, last in _alike(gone[:_MANY], causes, section):
+        cause = causes[gone.index(first)]
         # Where the step would lie: no other step is to be blamed.
         where = dump.run.folder if pair is None else os.path.join(
-            os.path.dirname(pair.folder), str(index))
-        problems.add("step-missing", "step %d of %s was executed and has no dump folder: "
-                     "%s" % (index, name, cause.text), hint=cause.hint, path=where,
+            os.path.dirname(pair.folder), str(first))
+        problems.add("step-missing", ("step %d of %s was executed and has no dump folder: %s" % (
+            first, name, cause.text) if first == last else
+            "steps %d-%d of %s were executed and have no dump folders: %s" % (
+                first, last, name, cause.text)), hint=cause.hint, path=where,
                      severity=INFO if dump.run.alive
-                     else WARNING if section.executions[index].in_doubt else None)
+                     else WARNING if section.executions[first].in_doubt else None)
+
+
+def _cause_at(run: RecordedRun, section: RecordedSection, index: int, usual: Cause) -> Cause:
+    """Why an execution left nothing; `usual` where nothing is known of it alone."""
+    if deleted_output.took(run, section, index):
+        return Cause(deleted_output.CAUSE)
+    raised = run.raised_at(section, index)
+    return usual if raised is None else Cause(run.how_it_raised(raised))
+
+
+def _alike(gone: List[int], causes: List[Cause],
+           section: RecordedSection) -> List[Tuple[int, int]]:
+    """First and last of neighbours that have their cause in common, and are as certain."""
+    found: List[Tuple[int, int]] = []
+    before = None
+    for index, cause in zip(gone, causes):
+        this = (cause, section.executions[index].in_doubt)
+        if found and this == before and index == found[-1][1] + 1:
+            found[-1] = (found[-1][0], index)
+        else:
+            found.append((index, index))
+        before = this
+    return found
 
 
 def _tell_ends(section: RecordedSection, asked: StepSet, gap: StepGap,

@@ -38,13 +38,13 @@ def of(run: RecordedRun, counts: List[int]) -> Ending:
                       INFO)
     if run.document.get("opened") is False:
         return Ending(", npu_device was never opened%s" % (
-            ": " + run.how_it_ended if run.how_it_ended else ""), None, None)
+            ": " + run.how_it_ended_in_brief if run.how_it_ended_in_brief else ""), None, None)
     if run.ended is None and not run.over:
         # The journal notes dumped executions and ends of fits: more may have run.
         return Ending(", %s or more ran%s; the process ended before" % (executions, graphs), None,
                       None)
     if run.status == "failed":
-        how, failure = run.how_it_ended, run.failure
+        how, failure = run.how_it_ended_in_brief, run.failure
         if how is None:
             return Ending(", %s ran%s; the training failed before" % (executions, graphs), None,
                           None)

@@ -69,12 +69,13 @@ def gaps_of(manifest: Manifest, chosen: Selection,
       unreadable: (path, reason) of what this triage could not read.
     """
     places = _Places(manifest, chosen)
-    found: Dict[Tuple[str, str], Gap] = {}
+    found: Dict[Tuple[str, Optional[str], str], Gap] = {}
     bare = {os.path.normpath(manifest.absolute(one.path)) for pair in chosen.pairs
             for one in pair.record.steps if not one.files}
     for problem in manifest.problems:
         if _counts(problem, manifest) and places.concern(problem):
-            key = (problem.code, problem.path or problem.message)
+            # Several steps may be told of one path, that of their run.
+            key = (problem.code, problem.path, problem.message)
             found.setdefault(key, Gap(problem.code, problem.message, problem.path))
             if problem.path is not None:
                 bare.discard(os.path.normpath(manifest.absolute(problem.path)))
@@ -82,7 +83,7 @@ def gaps_of(manifest: Manifest, chosen: Selection,
         # A manifest of version 0.1.0 has no word of them.
         for step in pair.record.steps:
             if os.path.normpath(manifest.absolute(step.path)) in bare:
-                found[("step-missing", step.path)] = Gap(
+                found[("step-missing", step.path, "")] = Gap(
                     "step-missing", "step %s of %s has a folder without any file" % (
                         step.data_index, step.model_name), step.path)
     told = {os.path.normpath(manifest.absolute(one.path)) for one in found.values()
@@ -92,7 +93,7 @@ def gaps_of(manifest: Manifest, chosen: Selection,
         if absolute not in told and _is_of_the_dump(absolute):
             inside = absolute.startswith(manifest.dump_path.rstrip(os.sep) + os.sep)
             place = os.path.relpath(absolute, manifest.dump_path) if inside else absolute
-            found.setdefault(("unreadable", place), Gap("unreadable", reason, place))
+            found.setdefault(("unreadable", place, ""), Gap("unreadable", reason, place))
     gathered = list(found.values())
     if len(gathered) > _MOST:
         more = len(gathered) - _MOST + 1

@@ -1,24 +1,38 @@
 """A next dump whose data is there already: what to look at it with."""
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Set
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set
 
 from keras_npu_dump.analysis.triage.findings.series import Series
-from keras_npu_dump.analysis.triage.findings.suspects import Suspect
 from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
-from keras_npu_dump.analysis.views import StepView
+from keras_npu_dump.analysis.views import Rank, StepView
 from keras_npu_dump.config.steps import StepSet
 from keras_npu_dump.files.quoting import shell_command
 
 _SHOWN = 3
 
 
-def or_look(planned: NextDump, first: Suspect, group: Sequence[Series], path: str,
+class Place(NamedTuple):
+    """The execution that a next dump is planned for.
+
+    Attributes:
+      series: of its graph and rank.
+      step: data_index. iteration: {"fit", "epoch", "batch"} or None.
+      rank: see `Suspect`.
+    """
+
+    series: Series
+    step: Optional[int]
+    iteration: Optional[Dict[str, int]]
+    rank: Rank
+
+
+def or_look(planned: NextDump, first: Place, group: Sequence[Series], path: str,
             role: str) -> NextDump:
     """`planned`, or how to look at its tensors if this dump holds all of them.
 
     Args:
-      first: the suspect that it is planned for.
+      first: the execution that it is planned for.
       group: all that was dumped.
       path, role: as triage was asked.
     """
@@ -29,7 +43,7 @@ def or_look(planned: NextDump, first: Suspect, group: Sequence[Series], path: st
         commands=_commands(planned, first, path, role), left_out=planned.left_out)
 
 
-def _holds(planned: NextDump, first: Suspect, group: Sequence[Series]) -> bool:
+def _holds(planned: NextDump, first: Place, group: Sequence[Series]) -> bool:
     alike = [one for one in group if one.ordinal == first.series.ordinal and (
         planned.ranks is None or one.pair.rank_key in planned.ranks)]
     ranks = {one.pair.rank_key for one in alike}
@@ -56,7 +70,7 @@ def _as_tensors(step: StepView) -> Set[Optional[int]]:
     return found
 
 
-def _commands(planned: NextDump, first: Suspect, path: str, role: str) -> List[str]:
+def _commands(planned: NextDump, first: Place, path: str, role: str) -> List[str]:
     series: Series = first.series
     number = next((number for number, step in enumerate(series.steps)
                    if step.data_index == first.step), 0)

@@ -17,7 +17,7 @@ from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.quoting import UnwritableError, flag_comment, flag_line
 
 NAME = "next.flags"
-_STEPS = re.compile(r"[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*\Z")
+_STEPS = re.compile(r"(all|[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*)\Z")
 _RANKS = re.compile(r"[0-9]+(,[0-9]+)*\Z")
 _COUNTED = re.compile(r"_next(\d*)$")
 # Who asks in a script, as run.json has it; the first that did is shown.
@@ -54,7 +54,8 @@ def flagfile_text(planned: NextDump, dump_paths: List[str], origin: Optional[Ori
     if path_line is None:
         return ""
     lines += ["--data_dump_flag=True", path_line, flag_line("data_dump_step", step),
-              "--data_dump_mode=all", flag_line("data_dump_data", planned.dump_data),
+              flag_line("data_dump_mode", planned.dump_mode),
+              flag_line("data_dump_data", planned.dump_data),
               # All of them, also where the script asks for a few.
               flag_line("data_dump_layer", " ".join(planned.dump_layer) or "all")]
     if ranks is not None:
@@ -77,7 +78,7 @@ def python_text(planned: NextDump, asked_by: Collection[str]) -> str:
     if face is None or planned.dump_path is None:
         return ""
     arguments = ["dump_path=%r" % planned.dump_path, "dump_step=%r" % planned.dump_step,
-                 "dump_mode='all'", "dump_data=%r" % planned.dump_data]
+                 "dump_mode=%r" % planned.dump_mode, "dump_data=%r" % planned.dump_data]
     if planned.dump_layer:
         arguments.append("dump_layer=%r" % planned.dump_layer)
     if planned.ranks is not None:

@@ -2,30 +2,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Dict, List, Optional, Set
 
-from keras_npu_dump.analysis.columns import Columns
+from keras_npu_dump.analysis.dump_size import Wanted
 from keras_npu_dump.analysis.graph.operators import Operators
-from keras_npu_dump.analysis.triage.findings.coverage import ranges
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect
-from keras_npu_dump.analysis.views import PairView, Rank
-from keras_npu_dump.config.steps import Interval
+from keras_npu_dump.analysis.triage.next_dump.series_size import size_of
+from keras_npu_dump.analysis.views import Rank
 from keras_npu_dump.files.quoting import UnwritableError, layer_name
-from keras_npu_dump.formats import dtypes
 from keras_npu_dump.op_types.arithmetic import SAME_VALUE_TYPES
 from keras_npu_dump.op_types.graph_parts import QUIET_TYPES
 
 LIMIT = 16
-# Executions that were not dumped: so many are all asked for, of more only a few.
-_ALL_OF, _SPREAD = 20, 16
-# Beside the values: the header of a dump file, and of each tensor in it; a row of
-# a statistics file, and its first line.
-_FILE_BYTES, _TENSOR_BYTES = 90, 60
-_ROW_BYTES, _HEAD_BYTES = 75, 134
-_FLOAT_BITS = 32
-# A graph may claim any shape.
-_MOST_ELEMENTS = 1 << 50
 
 
 @dataclasses.dataclass
@@ -37,9 +26,11 @@ class NextDump:
         nothing to look for.
       dump_step: executions, None where there is nothing to look for.
       dump_data: "tensor", or "stats" where all operators are asked for.
+      dump_mode: "all"; where the same is asked for again, as it was.
       commands: what to do instead, where the data is there already.
       ranks: those that are to dump, None for all.
-      estimated_bytes: of all ranks and executions.
+      estimated_bytes: of all ranks and executions; 0 where nothing shows it.
+      at_least: whether that is without tensors of unknown size.
       why: one sentence.
       flagfile: path of the written file, or None. text: what stands in it, "" where
         it cannot be written.
@@ -52,8 +43,10 @@ class NextDump:
     dump_layer: List[str] = dataclasses.field(default_factory=list)
     dump_step: Optional[str] = None
     dump_data: str = "tensor"
+    dump_mode: str = "all"
     ranks: Optional[List[Rank]] = None
     estimated_bytes: int = 0
+    at_least: bool = False
     why: str = ""
     flagfile: Optional[str] = None
     text: str = ""
@@ -117,17 +110,16 @@ def plan(suspects: List[Suspect], all_ranks: List[Rank], limit: int = LIMIT) -> 
         return NextDump(left_out=chosen.left_out, why=(
             "no name of these operators can stand in dump_layer" if chosen.left_out
             else "the operator is not in the graph"))
-    pair = first.series.pair
     names = [first.series.operators.names[one] for one in chosen.positions]
-    sizes = _Sizes(pair, first.series)
     steps = str(first.step)
     if last > first.step:
         steps = "%d-%d" % (first.step, last)
         copies *= last - first.step + 1
-    total = sum(sizes.of(position) for position in chosen.positions)
+    size = size_of(first.series).of_operators(chosen.positions, Wanted("tensor"))
     return NextDump(
         dump_layer=names, dump_step=steps, ranks=ranks,
-        estimated_bytes=int(total * copies), left_out=chosen.left_out,
+        estimated_bytes=size.bytes * copies, at_least=size.unknown > 0,
+        left_out=chosen.left_out,
         why="the inputs and outputs of %s%s" % (
             first.op, _and_of(len(related) > 1, len(names) > len(related))))
 
@@ -136,42 +128,6 @@ def _and_of(others: bool, producers: bool) -> str:
     if others:
         return ", of the suspects beside it" + (" and of what feeds them" if producers else "")
     return " and of what feeds it" if producers else ""
-
-
-def plan_unseen(group: Sequence[Series], missing: Sequence[Interval]) -> NextDump:
-    """Nothing is wrong in what was dumped: statistics of what was not.
-
-    Of many executions a few, evenly spread: a variable that went bad in between tells so,
-    and the dump after that closes in on it.
-
-    Args:
-      group: what was dumped, of all ranks.
-      missing: their data_index, ascending and disjoint.
-    """
-    columns = next((one for series in group for one in series.columns), None)
-    if not missing or columns is None:
-        return NextDump()
-    count = sum(last - first + 1 for first, last in missing)
-    places = range(count) if count <= _ALL_OF else [
-        number * (count - 1) // (_SPREAD - 1) for number in range(_SPREAD)]
-    chosen = [_nth(missing, place) for place in places]
-    copies = len({one.pair.rank_key for one in group})
-    return NextDump(
-        dump_step="|".join(ranges(chosen)), dump_data="stats",
-        estimated_bytes=_statistics_bytes(columns) * len(chosen) * copies,
-        why="statistics of all operators in executions that were not dumped")
-
-
-def _nth(intervals: Sequence[Interval], place: int) -> int:
-    for first, last in intervals:
-        if place <= last - first:
-            return first + place
-        place -= last - first + 1
-    raise IndexError(place)
-
-
-def _statistics_bytes(columns: Columns) -> int:
-    return columns.files * _HEAD_BYTES + len(columns.key) * _ROW_BYTES
 
 
 def _ranks(first: Suspect, all_ranks: List[Rank]) -> Optional[List[Rank]]:
@@ -197,7 +153,7 @@ def _before(first: Suspect, ranks: Optional[List[Rank]], copies: int) -> NextDum
     if step is None or begin >= step:
         return NextDump(why="the variable was bad from the start: its initial value is")
     steps = str(begin) if begin == step - 1 else "%d-%d" % (begin, step - 1)
-    size = _statistics_bytes(series.columns[number])
+    size = size_of(series).of(Wanted("stats")).bytes
     return NextDump(dump_step=steps, dump_data="stats", ranks=ranks,
                     estimated_bytes=size * (step - begin) * copies,
                     why="statistics of all operators in the executions in which it went bad")
@@ -219,7 +175,7 @@ class _Chosen:
             return
         self._seen.add(position)
         name = series.operators.names[position]
-        why = _unwritable(name)
+        why = unwritable(name)
         if why is None:
             self.positions.append(position)
         else:
@@ -274,61 +230,21 @@ def makers(series: Series, position: int) -> List[int]:
             continue
         seen.add(one)
         passes = table.types[one] in SAME_VALUE_TYPES or one in table.bodies
-        if can_dump(series, one) and not (passes and _unwritable(table.names[one])):
+        if can_dump(series, one) and not (passes and unwritable(table.names[one])):
             found.append(one)
         elif passes:
             pending.extend(source[0] for source in table.sources[one] if source is not None)
     return found
 
 
-def _unwritable(name: str) -> Optional[str]:
-    """Why the name cannot stand in dump_layer, or None."""
+def unwritable(name: str) -> Optional[str]:
+    """Why a name cannot stand in dump_layer, or None.
+
+    Args:
+      name: of an operator.
+    """
     try:
         layer_name(name)
         return None
     except UnwritableError as error:
         return error.reason
-
-
-class _Sizes:
-    """Bytes of an operator's tensor dump in one execution."""
-
-    def __init__(self, pair: PairView, series: Series):
-        self._pair = pair
-        self._series = series
-
-    def of(self, position: int) -> int:
-        """As the dump shows it, where inputs and outputs are there; else as the graph says."""
-        for columns in self._series.columns:
-            rows = columns.rows_of(position)
-            if rows.stop > rows.start:
-                turns = len(set(columns.turn[rows].tolist()))
-                values: int = sum(
-                    max(0, count) * _bits(dtype) // 8
-                    for count, dtype in zip(columns.count[rows].tolist(),
-                                            columns.dtype[rows].tolist()))
-                outputs = bool(columns.output[rows].any())
-                inputs = bool((~columns.output[rows]).any())
-                if outputs and inputs or not self._series.operators.sources[position]:
-                    tensors = int(rows.stop - rows.start)
-                    return values + turns * _FILE_BYTES + tensors * _TENSOR_BYTES
-        return self._by_graph(position)
-
-    def _by_graph(self, position: int) -> int:
-        name = self._series.operators.names[position]
-        op = self._pair.described([name]).get(name)
-        if op is None:
-            return 0
-        size = _FILE_BYTES
-        for desc in list(op.input_descs) + list(op.output_descs):
-            number = dtypes.dtype_number(desc.dtype)
-            count = 1
-            for dim in desc.shape:
-                count = min(count * max(dim, 1), _MOST_ELEMENTS)
-            size += _TENSOR_BYTES + count * _bits(number or dtypes.DT_FLOAT) // 8
-        return size
-
-
-def _bits(dtype: int) -> int:
-    """Bits of an element, those of a float where the type has no size."""
-    return int(dtypes.dtype_bits(dtype) or _FLOAT_BITS)

@@ -23,7 +23,7 @@ _FLOAT_BITS = 32
 _MOST_ELEMENTS = 1 << 50
 
 
-class Wanted(NamedTuple):
+class DumpForm(NamedTuple):
     """The options that decide about the size of an execution.
 
     Attributes:
@@ -108,7 +108,7 @@ class DumpSize:
       describe: gives operators of the graph's file by their names.
     """
 
-    def __init__(self, table: Operators, tensors: Iterable[Tensor], before: Wanted,
+    def __init__(self, table: Operators, tensors: Iterable[Tensor], before: DumpForm,
                  describe: Callable[[Iterable[str]], Dict[str, GraphOp]]):
         self._table = table
         self._before = before
@@ -120,7 +120,7 @@ class DumpSize:
             if one.output:
                 self._outputs[one.position, one.number] = one.bytes
 
-    def of(self, wanted: Wanted) -> Size:
+    def of(self, wanted: DumpForm) -> Size:
         """The bytes of one execution.
 
         Args:
@@ -132,7 +132,7 @@ class DumpSize:
                                                    *table.originals[position]))]
         return self.of_operators(chosen, wanted)
 
-    def of_operators(self, positions: Iterable[int], wanted: Wanted) -> Size:
+    def of_operators(self, positions: Iterable[int], wanted: DumpForm) -> Size:
         """The bytes of some operators in one execution.
 
         Args:
@@ -161,11 +161,11 @@ class DumpSize:
         everything = self._left and not self._before.layers and self._before.mode == "all"
         return bool(everything) or self._table.types[position] in graph_parts.QUIET_TYPES
 
-    def _is_shown(self, position: int, wanted: Wanted) -> bool:
+    def _is_shown(self, position: int, wanted: DumpForm) -> bool:
         """Whether the earlier dump has all tensors of the operator that are wanted."""
         return position in self._left and self._before.mode in ("all", wanted.mode)
 
-    def _sizes(self, position: int, wanted: Wanted, op: Optional[GraphOp]) -> List[Optional[int]]:
+    def _sizes(self, position: int, wanted: DumpForm, op: Optional[GraphOp]) -> List[Optional[int]]:
         """The bytes of each tensor; None for one of unknown size."""
         left = self._left.get(position, [])
         turns = max(1, len({one.turn for one in left}))

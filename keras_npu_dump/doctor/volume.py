@@ -3,7 +3,7 @@ import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from keras_npu_dump.analysis.dump_files import GraphCache
-from keras_npu_dump.analysis.dump_size import DumpSize, Size, Wanted, tensors_in
+from keras_npu_dump.analysis.dump_size import DumpForm, DumpSize, Size, tensors_in
 from keras_npu_dump.analysis.views import PairView
 from keras_npu_dump.capture.process.forecast import remaining
 from keras_npu_dump.collector.collect import collect
@@ -121,7 +121,7 @@ def foresee(config: DumpConfig, dump_path: str) -> Optional[Volume]:
     if manifest is None:
         return None
     run = manifest.runs[0]
-    wanted = Wanted(config.dump_data, config.dump_mode, frozenset(config.layers))
+    wanted = DumpForm(config.dump_data, config.dump_mode, frozenset(config.layers))
     graphs, complete = [], True
     for pair in manifest.pairs:
         number = _number(steps, _indices(manifest, run, pair), pair)
@@ -190,10 +190,10 @@ def _number(steps: StepSet, ran: Optional[_Ran], pair: Pair) -> Optional[int]:
 
 
 def _of_pair(manifest: Manifest, run: ManifestRun, pair: Pair,
-             wanted: Wanted) -> Tuple[Optional[Size], Optional[float]]:
+             wanted: DumpForm) -> Tuple[Optional[Size], Optional[float]]:
     """Bytes and seconds of an execution, as far as they are known."""
     options = run.options
-    before = Wanted(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
+    before = DumpForm(options.get("dump_data") or "tensor", options.get("dump_mode") or "output",
                     frozenset(str(options.get("dump_layer") or "").split()))
     measured = _middle(pair)
     seconds = _seconds(manifest, pair)
@@ -215,7 +215,7 @@ def _middle(pair: Pair) -> int:
     return sizes[len(sizes) // 2] if sizes else 0
 
 
-def _reckoned(manifest: Manifest, pair: Pair, before: Wanted, wanted: Wanted) -> Optional[Size]:
+def _reckoned(manifest: Manifest, pair: Pair, before: DumpForm, wanted: DumpForm) -> Optional[Size]:
     """The bytes of an execution that is dumped in another way than it was."""
     view = PairView(manifest, pair, GraphCache(), pair.confidence)
     steps = sorted((step for step in view.steps if any(one.bytes for one in step.records)),

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from keras_npu_dump.errors import FormatError
+from keras_npu_dump.failure import Failure
 from keras_npu_dump.files.quoting import terminal
 from keras_npu_dump.files.regular import NotRegularError
 
@@ -137,6 +138,14 @@ class Problems:
         """Notes findings of another collection."""
         for found in problems:
             self.add(found.code, found.message, found.hint, found.path, found.severity)
+
+    def have_told(self, failure: Optional[Failure]) -> bool:
+        """Whether a finding has the words of an exception: once is enough.
+
+        Args:
+          failure: the exception; None is told.
+        """
+        return failure is None or any(failure.said() in one.message for one in self._found)
 
     def count(self, code: str) -> int:
         """How many findings have this code."""

@@ -128,14 +128,14 @@ class RecordedRun:
     @property
     def how_it_ended(self) -> Optional[str]:
         """`cause` with the words of the exception, where they are known."""
-        return self._how_it_ended()
+        return self.how_it_ended_told()
 
-    @property
-    def how_it_ended_in_brief(self) -> Optional[str]:
-        """The same without the exception's words: they stand in `died`, which is told once."""
-        return self._how_it_ended(brief=self.died is not None)
+    def how_it_ended_told(self, brief: bool = False) -> Optional[str]:
+        """The same.
 
-    def _how_it_ended(self, brief: bool = False) -> Optional[str]:
+        Args:
+          brief: without the exception's words, where they were told before.
+        """
         failure = self.failure
         if failure is None:
             return self.cause
@@ -143,12 +143,6 @@ class RecordedRun:
         names = {one.number: one.graph_name for one in self.sections if several}
         return failure.how(names.get(-1 if failure.section is None else failure.section), brief)
 
-    def how_it_raised(self, raised: Failure) -> str:
-        """How an execution was left; in brief where that ended the process, which is told once."""
-        ended = self.died is not None and self.failure is not None and (
-            raised.type, raised.message, raised.section) == (
-                self.failure.type, self.failure.message, self.failure.section)
-        return raised.how(brief=ended)
 
     @property
     def outages(self) -> List[str]:
@@ -187,6 +181,14 @@ class RecordedRun:
     def died(self) -> Optional[str]:
         """How the training died; None where it did not, or nobody knows. Who interrupts one
         has not made it crash."""
+        return self.died_told()
+
+    def died_told(self, brief: bool = False) -> Optional[str]:
+        """The same.
+
+        Args:
+          brief: without the exception's words, where they were told before.
+        """
         if "ended" not in self.document or self.over and self.ended is None:
             return None
         if self.document["ended"] is None:
@@ -198,7 +200,7 @@ class RecordedRun:
         cause = self.cause or "it failed"
         if self.status != "failed" or cause.startswith("interrupted"):
             return None
-        return self.how_it_ended or cause
+        return self.how_it_ended_told(brief) or cause
 
     @property
     def utc_offset(self) -> Optional[int]:

@@ -5,6 +5,7 @@ import pytest
 
 from keras_npu_dump.collector.checks import run_ending
 from keras_npu_dump.records.journal_lines import RecordedSection
+from keras_npu_dump.records.problems import Problems
 from keras_npu_dump.records.reading import RecordedRun
 from tests.capture.test_session import PRELUDE
 from tests.conftest import run_python
@@ -30,7 +31,8 @@ FAILED = dict(NORMAL, status="failed")
     ({"opened": False}, [], ", npu_device was never opened", None),
 ])
 def test_what_follows_not_reached(changes, counts, text, hint):
-    found = run_ending.of(RecordedRun("", "run", dict(NORMAL, **changes), []), counts)
+    found = run_ending.of(RecordedRun("", "run", dict(NORMAL, **changes), []), counts,
+                          Problems())
     assert found.text == text
     assert (found.hint is None) if hint is None else (hint in found.hint)
 

@@ -94,7 +94,7 @@ def test_what_nothing_shows_is_told_in_words(tmp_path):
     document["options"]["dump_layer"] = "net/dense/MatMul"
     record.write_text(json.dumps(document))
     without_shapes(tmp_path)
-    graphs, found = taken(tmp_path, dump_step="0")
+    _, found = taken(tmp_path, dump_step="0")
     first = next(one for one in found.graphs if one.name == making.TRAIN)
     assert first.unknown > 0 and first.bytes > 0 and not found.complete
     assert found.words().startswith("at least ") and "?" not in found.words()

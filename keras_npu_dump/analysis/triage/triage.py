@@ -21,7 +21,7 @@ from keras_npu_dump.analysis.triage.first_bad_place import show_places
 from keras_npu_dump.analysis.triage.material import Material
 from keras_npu_dump.analysis.triage.merge import explained_by_others
 from keras_npu_dump.analysis.triage.next_dump import at_hand, flagfile, plan
-from keras_npu_dump.analysis.triage.next_dump.not_dumped import Read, plan_rest, records_of
+from keras_npu_dump.analysis.triage.next_dump.not_dumped import Looked, plan_rest, records_of
 from keras_npu_dump.analysis.triage.rules import (
     gradients,
     jump,
@@ -145,7 +145,7 @@ def triage(path: Union[str, Run, "os.PathLike[str]"], role: str = "train",
     covered = coverage.coverage(material.series)
     if not (gaps or material.tensors or material.events or _overflow_only(run)):
         gaps = [Gap("not-dumped", "no tensor was read", None)]
-    read = Read(run, material.series, covered, gaps, role, limit)
+    read = Looked(run, material.series, covered, gaps, role, limit)
     planned = _planned(read, material, suspects)
     if planned.dump_step is not None:
         _write_flags(read, planned, suspects, write)
@@ -187,7 +187,7 @@ def _overflow_only(run: Run) -> bool:
     return any(one.options.get("enable_dump_debug") for one in run.manifest.runs)
 
 
-def _planned(read: Read, material: Material, suspects: List[Suspect]) -> plan.NextDump:
+def _planned(read: Looked, material: Material, suspects: List[Suspect]) -> plan.NextDump:
     """The next dump; of what was not dumped where nothing is suspect."""
     planned = plan.plan(suspects, material.ranks, read.limit)
     if suspects:
@@ -197,7 +197,7 @@ def _planned(read: Read, material: Material, suspects: List[Suspect]) -> plan.Ne
     return planned if material.events else plan_rest(read)
 
 
-def _record_of(read: Read, suspects: List[Suspect]) -> Optional[ManifestRun]:
+def _record_of(read: Looked, suspects: List[Suspect]) -> Optional[ManifestRun]:
     """The run whose dump is planned next."""
     if suspects or read.group:
         return (suspects[0].series if suspects else read.group[0]).pair.run_record
@@ -205,7 +205,7 @@ def _record_of(read: Read, suspects: List[Suspect]) -> Optional[ManifestRun]:
     return next((one for one in read.run.manifest.runs if one.run_id in ids), None)
 
 
-def _write_flags(read: Read, planned: plan.NextDump, suspects: List[Suspect],
+def _write_flags(read: Looked, planned: plan.NextDump, suspects: List[Suspect],
                  write: Union[bool, str]) -> None:
     """Puts the flags of the next dump into `planned`, and into a file if that is wished."""
     run = read.run

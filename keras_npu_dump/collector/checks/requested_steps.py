@@ -42,18 +42,19 @@ def check_run(dump: RunDump, problems: Problems) -> None:
         pair = by_section.get(section.number)
         _check_section(section, asked, StepGap(dump, pair, no_layer_known), problems)
     if session is None and any(section.noted for section in run.sections):
-        cause = _raised_at_once(run) or cause_of(StepGap(dump, None, no_layer_known))
+        cause = _raised_at_once(run, problems) or cause_of(StepGap(dump, None, no_layer_known))
         problems.add("not-dumped", "nothing was dumped by run %s although asked steps were "
                      "executed: %s" % (run.run_id, cause.text), hint=cause.hint, path=run.folder)
 
 
-def _raised_at_once(run: RecordedRun) -> Optional[Cause]:
+def _raised_at_once(run: RecordedRun, problems: Problems) -> Optional[Cause]:
     """All executions that were asked for were left by exceptions."""
     asked = [(section.number, index) for section in run.sections for index in section.noted]
     raised = run.raised
     if not all(one in raised for one in asked):
         return None
-    return Cause(run.how_it_raised(raised[asked[0]]))
+    first = raised[asked[0]]
+    return Cause(first.how(brief=problems.have_told(first)))
 
 
 def _tell_uncounted(gap: StepGap, asked: StepSet, problems: Problems) -> bool:
@@ -72,7 +73,7 @@ def _tell_uncounted(gap: StepGap, asked: StepSet, problems: Problems) -> bool:
     elif _tell_built(gap, asked, problems) or _tell_untrained(dump, asked, problems):
         return True
     elif dump.session is None and asked.is_all:
-        ending = run_ending.of(run, [])
+        ending = run_ending.of(run, [], problems)
         problems.add("not-dumped", "nothing was dumped: the journal of %s has no execution of a "
                      "training graph%s" % (run.run_id, ending.text), path=run.folder,
                      hint=ending.hint)
@@ -145,8 +146,8 @@ def _compare_with_folders(run: RecordedRun, asked: StepSet, folders: Sequence[Du
 def _tell_not_reached(run: RecordedRun, asked: StepSet, counts: List[int],
                       problems: Problems) -> None:
     beyond = [] if asked.is_all else asked.unreached(max(counts or [0]))
-    ending = run_ending.of(run, counts)
     for which in beyond:
+        ending = run_ending.of(run, counts, problems)
         problems.add("step-not-reached", "%s not reached%s" % (which, ending.text),
                      severity=ending.severity, path=run.folder, hint=ending.hint)
 
@@ -166,7 +167,7 @@ def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
         return
     usual = cause_of(gap)
     name = section.graph_name or (pair.graph.name if pair else "the training graph")
-    causes = [_cause_at(dump.run, section, index, usual) for index in gone[:_MANY]]
+    causes = [_cause_at(dump.run, section, index, usual, problems) for index in gone[:_MANY]]
     for first, last in _alike(gone[:_MANY], causes, section):
         cause = causes[gone.index(first)]
         # Where the step would lie: no other step is to be blamed.
@@ -180,12 +181,13 @@ def _check_section(section: RecordedSection, asked: StepSet, gap: StepGap,
                      else WARNING if section.executions[first].in_doubt else None)
 
 
-def _cause_at(run: RecordedRun, section: RecordedSection, index: int, usual: Cause) -> Cause:
+def _cause_at(run: RecordedRun, section: RecordedSection, index: int, usual: Cause,
+              problems: Problems) -> Cause:
     """Why an execution left nothing; `usual` where nothing is known of it alone."""
     if deleted_output.took(run, section, index):
         return Cause(deleted_output.CAUSE)
     raised = run.raised_at(section, index)
-    return usual if raised is None else Cause(run.how_it_raised(raised))
+    return usual if raised is None else Cause(raised.how(brief=problems.have_told(raised)))
 
 
 def _alike(gone: List[int], causes: List[Cause],

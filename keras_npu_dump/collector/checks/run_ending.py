@@ -21,13 +21,15 @@ class Ending(NamedTuple):
     severity: Optional[str]
 
 
-def of(run: RecordedRun, counts: List[int]) -> Ending:
+def of(run: RecordedRun, counts: List[int], problems: Problems) -> Ending:
     """The ending of a run: what its record and the journal's counts say about it.
 
     Args:
       run: the run record with its journal.
       counts: numbers of executions, for each training graph that ran.
+      problems: that were told before; an exception's words are told once.
     """
+    how_it_ended = run.how_it_ended_told(problems.have_told(run.failure))
     most = max(counts or [0])
     executions = "%d executions" % most
     if len(counts) > 1:
@@ -38,13 +40,13 @@ def of(run: RecordedRun, counts: List[int]) -> Ending:
                       INFO)
     if run.document.get("opened") is False:
         return Ending(", npu_device was never opened%s" % (
-            ": " + run.how_it_ended_in_brief if run.how_it_ended_in_brief else ""), None, None)
+            ": " + how_it_ended if how_it_ended else ""), None, None)
     if run.ended is None and not run.over:
         # The journal notes dumped executions and ends of fits: more may have run.
         return Ending(", %s or more ran%s; the process ended before" % (executions, graphs), None,
                       None)
     if run.status == "failed":
-        how, failure = run.how_it_ended_in_brief, run.failure
+        how, failure = how_it_ended, run.failure
         if how is None:
             return Ending(", %s ran%s; the training failed before" % (executions, graphs), None,
                           None)
@@ -79,7 +81,7 @@ def tell_death(run: RecordedRun, problems: Problems) -> None:
     """A training that died may have been asked for more than it came to."""
     if not (run.options.get("enable_dump") or run.options.get("enable_dump_debug")):
         return
-    died = run.died
+    died = run.died_told(problems.have_told(run.failure))
     if died is not None:
         problems.add("run-crashed", "the training of %s did not end well: %s" % (
             run.run_id, died), path=run.folder, hint="what it would have dumped after that is"

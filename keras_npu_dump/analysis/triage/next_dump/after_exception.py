@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import List, Optional, Sequence
 
-from keras_npu_dump.analysis.dump_size import Wanted
+from keras_npu_dump.analysis.dump_size import DumpForm
 from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.next_dump.at_hand import Place, or_look
@@ -56,7 +56,7 @@ def plan_after(run: RecordedRun, failure: Failure, manifest: Manifest, group: Se
     feeders = _feeders(series, failure.operator, limit)
     if feeders:
         table = series.operators
-        size = size_of(series).of_operators(feeders, Wanted("tensor"))
+        size = size_of(series).of_operators(feeders, DumpForm("tensor"))
         planned = NextDump(
             dump_layer=[table.names[one] for one in feeders], dump_step=str(index - 1),
             estimated_bytes=size.bytes, at_least=size.unknown > 0,

@@ -24,7 +24,7 @@ _MODES = ("all", "output", "input")
 _SHOWN = 6
 
 
-class Read(NamedTuple):
+class Looked(NamedTuple):
     """What a triage has read.
 
     Attributes:
@@ -42,7 +42,7 @@ class Read(NamedTuple):
     limit: int
 
 
-def records_of(read: Read) -> List[RecordedRun]:
+def records_of(read: Looked) -> List[RecordedRun]:
     """The runs whose dump it is, or that have left gaps in it.
 
     Args:
@@ -62,7 +62,7 @@ def records_of(read: Read) -> List[RecordedRun]:
     return found
 
 
-def plan_rest(read: Read) -> NextDump:
+def plan_rest(read: Looked) -> NextDump:
     """The next dump; in words where there is none.
 
     Args:
@@ -117,7 +117,7 @@ def _again(run: RecordedRun, group: Sequence[Series]) -> Optional[NextDump]:
         what = "%s %s, which %s asked for and not dumped" % (
             "step" if count == 1 else "steps", _few(items_of(missing)),
             "was" if count == 1 else "were")
-    how = run.how_it_ended_in_brief or "it was killed, or its disk or memory were full"
+    how = run.how_it_ended_told(brief=True) or "it was killed, or its disk or memory were full"
     planned = NextDump(
         dump_step="all" if asked.is_all else "|".join(items_of(missing)[:MAX_ITEMS]),
         estimated_bytes=sizes[len(sizes) // 2] * count if sizes else 0,
@@ -140,7 +140,7 @@ def _few(items: List[str]) -> str:
     return ", ".join(items[:_SHOWN]) + (" and %d more ranges" % more if more > 0 else "")
 
 
-def _never_reached(run: RecordedRun, read: Read) -> Optional[NextDump]:
+def _never_reached(run: RecordedRun, read: Looked) -> Optional[NextDump]:
     """Statistics of the executions that there were, where all that was asked for lies beyond."""
     count = max((section.last + 1 for section in run.sections if section.last is not None),
                 default=0)
@@ -161,7 +161,7 @@ def _what_to_do(gaps: Sequence[Gap]) -> NextDump:
         commands=["keras-npu-dump " + shell_command(*one) for one in commands])
 
 
-def _nothing_more(read: Read) -> str:
+def _nothing_more(read: Looked) -> str:
     """What was dumped of all that there is; "" where nothing was."""
     count = sum(len(one.steps) for one in read.group)
     if not count or not any(one.columns for one in read.group):

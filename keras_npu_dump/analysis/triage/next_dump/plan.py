@@ -4,7 +4,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List, Optional, Set
 
-from keras_npu_dump.analysis.dump_size import Wanted
+from keras_npu_dump.analysis.dump_size import DumpForm
 from keras_npu_dump.analysis.graph.operators import Operators
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.findings.suspects import Suspect
@@ -115,7 +115,7 @@ def plan(suspects: List[Suspect], all_ranks: List[Rank], limit: int = LIMIT) -> 
     if last > first.step:
         steps = "%d-%d" % (first.step, last)
         copies *= last - first.step + 1
-    size = size_of(first.series).of_operators(chosen.positions, Wanted("tensor"))
+    size = size_of(first.series).of_operators(chosen.positions, DumpForm("tensor"))
     return NextDump(
         dump_layer=names, dump_step=steps, ranks=ranks,
         estimated_bytes=size.bytes * copies, at_least=size.unknown > 0,
@@ -153,7 +153,7 @@ def _before(first: Suspect, ranks: Optional[List[Rank]], copies: int) -> NextDum
     if step is None or begin >= step:
         return NextDump(why="the variable was bad from the start: its initial value is")
     steps = str(begin) if begin == step - 1 else "%d-%d" % (begin, step - 1)
-    size = size_of(series).of(Wanted("stats")).bytes
+    size = size_of(series).of(DumpForm("stats")).bytes
     return NextDump(dump_step=steps, dump_data="stats", ranks=ranks,
                     estimated_bytes=size * (step - begin) * copies,
                     why="statistics of all operators in the executions in which it went bad")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import List, Set
 
-from keras_npu_dump.analysis.dump_size import DumpSize, Tensor, Wanted, tensors_of
+from keras_npu_dump.analysis.dump_size import DumpForm, DumpSize, Tensor, tensors_of
 from keras_npu_dump.analysis.triage.findings.series import Series
 
 _MODES = ("all", "output", "input")
@@ -30,7 +30,7 @@ def size_of(series: Series) -> DumpSize:
     return DumpSize(series.operators, tensors, _how(series, tensors), series.pair.described)
 
 
-def _how(series: Series, tensors: List[Tensor]) -> Wanted:
+def _how(series: Series, tensors: List[Tensor]) -> DumpForm:
     """How it was dumped: as its record says, else as its tensors show."""
     record = series.pair.run_record
     options = {} if record is None else record.options
@@ -39,4 +39,4 @@ def _how(series: Series, tensors: List[Tensor]) -> Wanted:
         kinds = {one.output for one in tensors}
         mode = "all" if len(kinds) != 1 else "output" if True in kinds else "input"
     layers = frozenset(str(options.get("dump_layer") or "").split())
-    return Wanted("tensor", str(mode), layers or (_CHOSEN_FEW if series.partial else layers))
+    return DumpForm("tensor", str(mode), layers or (_CHOSEN_FEW if series.partial else layers))

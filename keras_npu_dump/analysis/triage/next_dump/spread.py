@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import List, Sequence, Set
 
-from keras_npu_dump.analysis.dump_size import Wanted
+from keras_npu_dump.analysis.dump_size import DumpForm
 from keras_npu_dump.analysis.triage.findings.coverage import ranges
 from keras_npu_dump.analysis.triage.findings.series import Series
 from keras_npu_dump.analysis.triage.next_dump.plan import NextDump
@@ -48,7 +48,7 @@ def _bytes(series: Series, chosen: Sequence[int]) -> int:
     told = {} if record is None else record.executions.get(series.pair.graph_name or "") or {}
     ran = told.get("count")
     reached = chosen if not isinstance(ran, int) else [one for one in chosen if one < ran]
-    return size_of(series).of(Wanted("stats")).bytes * len(reached) if reached else 0
+    return size_of(series).of(DumpForm("stats")).bytes * len(reached) if reached else 0
 
 
 def without(intervals: Sequence[Interval], numbers: Set[int]) -> List[Interval]:

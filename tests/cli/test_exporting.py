@@ -63,6 +63,8 @@ def test_only_the_comparators_export_packs(here, capsys, form):
     assert "msaccucmp" in message and "x.tar.gz" in message
     assert main(["export", "d", "--to", "msaccucmp", "--output", "x.tar.gz"]) == 0
     assert (here / "x.tar.gz").is_file()
+    said = capsys.readouterr().out
+    assert "FOLDER is where it was unpacked" in said and ": bash FOLDER/compare.sh GOLDEN\n" in said
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user to try it")

@@ -17,7 +17,7 @@ from keras_npu_dump.files.atomic import write_atomically
 from keras_npu_dump.files.quoting import UnwritableError, flag_comment, flag_line
 
 NAME = "next.flags"
-_STEPS = re.compile(r"(all|[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*)\Z")
+_STEPS = re.compile(r"[0-9]+(-[0-9]+)?(\|[0-9]+(-[0-9]+)?)*\Z")
 _RANKS = re.compile(r"[0-9]+(,[0-9]+)*\Z")
 _COUNTED = re.compile(r"_next(\d*)$")
 # Who asks in a script, as run.json has it; the first that did is shown.
@@ -47,7 +47,8 @@ def flagfile_text(planned: NextDump, dump_paths: List[str], origin: Optional[Ori
     step = str(planned.dump_step)
     ranks = None if planned.ranks is None else ",".join(map(str, planned.ranks))
     for name, value, form in (("data_dump_step", step, _STEPS), ("data_dump_ranks", ranks, _RANKS)):
-        if value is not None and not form.match(value):
+        if value is not None and not form.match(value) and not (
+                planned.every_step and value == "all"):
             planned.leave_out(name, value, "expected numbers")
             planned.dump_path = None
             return ""

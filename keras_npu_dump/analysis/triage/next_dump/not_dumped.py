@@ -120,6 +120,7 @@ def _again(run: RecordedRun, group: Sequence[Series]) -> Optional[NextDump]:
     how = run.how_it_ended_told(brief=True) or "it was killed, or its disk or memory were full"
     planned = NextDump(
         dump_step="all" if asked.is_all else "|".join(items_of(missing)[:MAX_ITEMS]),
+        every_step=asked.is_all,
         estimated_bytes=sizes[len(sizes) // 2] * count if sizes else 0,
         why="%s, in a training that comes to its end (this one did not: %s)" % (what, how))
     if run.options.get("dump_data") == "stats":

@@ -25,6 +25,7 @@ class NextDump:
       dump_layer: names of operators; empty for all of them, or where there is
         nothing to look for.
       dump_step: executions, None where there is nothing to look for.
+      every_step: whether `dump_step` is "all", as it was asked for before.
       dump_data: "tensor", or "stats" where all operators are asked for.
       dump_mode: "all"; where the same is asked for again, as it was.
       commands: what to do instead, where the data is there already.
@@ -42,6 +43,7 @@ class NextDump:
 
     dump_layer: List[str] = dataclasses.field(default_factory=list)
     dump_step: Optional[str] = None
+    every_step: bool = False
     dump_data: str = "tensor"
     dump_mode: str = "all"
     ranks: Optional[List[Rank]] = None

@@ -1,15 +1,19 @@
 """Writes the files of an execution: a file per operator and round, with rising time stamps."""
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from keras_npu_dump.emulator.functions import flat as flat_lib
 from keras_npu_dump.emulator.functions import opinfo
 from keras_npu_dump.emulator.ge.ge_session import GeSession
 from keras_npu_dump.emulator.tracer.dump_plan import DumpedOp, Plan, Source
+from keras_npu_dump.emulator.tracer.runs import Keep
+from keras_npu_dump.emulator.tracer.spool import Spool, Spooled
 from keras_npu_dump.emulator.tracer.twin import Activation
 from keras_npu_dump.emulator.tracer.values import Values, dtype_numbers
 from keras_npu_dump.files.private_folders import make_private
@@ -23,6 +27,8 @@ from keras_npu_dump.formats.tensor.opdebug import INVALID_ID
 MARK = "emulated by keras_npu_dump"
 STREAM_ID = 0  # There are no streams here; the number is made up.
 FFTS_PLUS = 4  # task type in names of the Atlas A2
+# Of a file: a tensor, or the row that statistics have of it.
+Entry = Union[dump_file.TensorValue, str]
 ND = 2  # the format of a plain tensor, as a number of dump files
 
 
@@ -50,7 +56,7 @@ def write_execution(folder: str, plan: Plan, activation: Activation, args: Seque
     Args:
       folder: `.../{model_name}/{model_id}/{data_index}`, made if missing, mode 0700.
       plan: of the graph.
-      activation: the values that came out; let go after their last use.
+      activation: the values that came out.
       args: eager tensors, the arguments of the call.
       constants: cache of decoded constants, see `Values`.
       session: says whether data or statistics, and the form of names.
@@ -63,9 +69,35 @@ def write_execution(folder: str, plan: Plan, activation: Activation, args: Seque
     return ExecutionWriter(folder, plan, Values(plan, args, constants), session).write(activation)
 
 
+@contextlib.contextmanager
+def keeper(session: GeSession) -> Iterator[Keep]:
+    """Around an execution and the writing of its files: what becomes of its large values.
+
+    Args:
+      session: says whether data or statistics.
+    """
+    if as_rows(session):
+        yield functools.partial(_row, session)
+    else:
+        with Spool(session.path) as spool:
+            yield spool.put
+
+
+def as_rows(session: GeSession) -> bool:
+    """Whether nothing but a row of statistics is needed of a value.
+
+    Args:
+      session: its options.
+    """
+    return session.stats and not session.debug
+
+
+def _row(session: GeSession, array: Any, dtype: int) -> str:
+    return stats_writer.row_of(value_of(array, dtype), session.generation.csv)
+
+
 def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, task_id: int,
-                   inputs: Sequence[dump_file.TensorValue],
-                   outputs: Sequence[dump_file.TensorValue]) -> str:
+                   inputs: Sequence[Entry], outputs: Sequence[Entry]) -> str:
     """Writes the file of one operator; returns its path.
 
     Args:
@@ -73,7 +105,7 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
       session: says whether data or statistics, and the form of names.
       op_type, op_name: of the operator; sanitised for the file's name (runtime dump_task.h).
       task_id: its number in the graph.
-      inputs, outputs: entries of the file, in order.
+      inputs, outputs: entries of the file, in order; of a file of statistics also rows.
 
     Raises:
       OSError: the folder or file cannot be made or written.
@@ -108,6 +140,8 @@ class ExecutionWriter:
         self._plan = plan
         self._values = values
         self._session = session
+        self._rows = as_rows(session)
+        self._row_of: Dict[int, str] = {}
         self._files = 0
 
     def write(self, activation: Activation) -> int:
@@ -141,13 +175,12 @@ class ExecutionWriter:
     def _write_op(self, op: DumpedOp, activation: Activation) -> None:
         self._write(op, self.inputs(op, activation), self.outputs(op, activation))
 
-    def _write(self, op: DumpedOp, inputs: Sequence[dump_file.TensorValue],
-               outputs: Sequence[dump_file.TensorValue]) -> None:
+    def _write(self, op: DumpedOp, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> None:
         write_operator(self._folder, self._session, opinfo.op_type(op.node), op.node.name,
                        op.task_id, inputs, outputs)
         self._files += 1
 
-    def inputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
+    def inputs(self, op: DumpedOp, activation: Activation) -> List[Entry]:
         """File entries of the inputs of an operator in one run, as far as the plan has them.
 
         Args:
@@ -156,7 +189,7 @@ class ExecutionWriter:
         """
         return [self._value(source, activation) for source in op.inputs]
 
-    def outputs(self, op: DumpedOp, activation: Activation) -> List[dump_file.TensorValue]:
+    def outputs(self, op: DumpedOp, activation: Activation) -> List[Entry]:
         """File entries of the outputs of an operator in one run, as far as the plan has them.
 
         Args:
@@ -167,11 +200,25 @@ class ExecutionWriter:
                 for index, source in enumerate(op.outputs)]
 
     def _value(self, source: Source, activation: Activation,
-               origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:
+               origin: Optional[Tuple[str, int]] = None) -> Entry:
         found = self._values.get(source, activation)
+        if self._rows:
+            return self._row(source, found)
         if found is None:
             return opaque(source.dtype, origin)
-        return value_of(found, source.dtype, origin)
+        array = found.array() if isinstance(found, Spooled) else found
+        return value_of(array, source.dtype, origin)
+
+    def _row(self, source: Source, found: Any) -> str:
+        """The row of a value, made once for all operators that have it."""
+        if isinstance(found, str):
+            return found
+        key = -source.dtype if found is None else id(found)
+        if key not in self._row_of:
+            self._row_of[key] = (
+                stats_writer.row_of(opaque(source.dtype), self._session.generation.csv)
+                if found is None else _row(self._session, found, source.dtype))
+        return self._row_of[key]
 
 
 def opaque(dtype: int, origin: Optional[Tuple[str, int]] = None) -> dump_file.TensorValue:

@@ -27,6 +27,7 @@ from keras_npu_dump.emulator.ge.model_ids import ModelIds
 from keras_npu_dump.emulator.ge.rebuilds import Rebuilds
 from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder, handles
 from keras_npu_dump.emulator.graphs.call import Call
+from keras_npu_dump.emulator.tracer import sizes
 from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Activation, Twin
 from keras_npu_dump.files import streams
@@ -144,17 +145,19 @@ class Engine:
                 self._make_twin(graph, graph.plan, call)
         if graph.twin is None or graph.plan is None:
             return self._run_undumped(graph, call)
-        outputs, values = graph.twin.run(call.execute, bool(dumped))
-        if dumped:
+        if not dumped:
+            return graph.twin.run(call.execute).outputs
+        with dump_writer.keeper(self.session) as keep:
+            done = graph.twin.run(call.execute, keep)
             # SIGTERM waits: half of an execution helps nobody.
             with sigterm.held_back(), own_work(), self.survives(
                     "an execution of %s cannot be dumped" % graph.ge_name):
-                self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(values))
-        return outputs
+                self._dump(graph, graph.plan, dumped, call, graph.twin.unpack(done))
+        return done.outputs
 
     @staticmethod
     def _run_undumped(graph: LoadedGraph, call: Call) -> List[Any]:
-        return call.plain() if graph.bare is None else graph.bare.run(call.execute)[0]
+        return call.plain() if graph.bare is None else graph.bare.run(call.execute).outputs
 
     @contextlib.contextmanager
     def survives(self, failure: str) -> Iterator[None]:
@@ -297,11 +300,11 @@ class Engine:
         if self.session.generation.parts != "one" and not graph.static and not sunk:
             graph.parts = parts.of_graph(flat, inferred)
         if self.session.has_dump_path:
-            self._plan(graph, flat, call)
+            self._plan(graph, flat, call, inferred)
         if write_graph:
             build_file.write_function(self.folder, self.session, graph, flat, call, inferred)
 
-    def _plan(self, graph: LoadedGraph, flat: Flat, call: Call) -> None:
+    def _plan(self, graph: LoadedGraph, flat: Flat, call: Call, inferred: shapes.Shapes) -> None:
         session = self.session
         if session.exception_dump and not graph.static:
             # GE executor_dumper.cc: of a dynamic graph one of the two takes effect.
@@ -325,6 +328,7 @@ class Engine:
             messages.warning("emulator: graph %s holds TF1 control flow; nothing of it is dumped.",
                             graph.name)
             return
+        plan.sizes = sizes.of_plan(plan, inferred, [sizes.of_variable(arg) for arg in call.args])
         graph.plan = plan
         graph.own_state = flat_lib.keeps_state(flat, call.lookup)
 

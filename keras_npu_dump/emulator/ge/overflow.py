@@ -34,13 +34,14 @@ def may_overflow(node: Any) -> bool:
     return any(dtype == tf_dtypes.DT_HALF for _, dtype in opinfo.outputs(node))
 
 
-def overflows(value: dump_file.TensorValue) -> bool:
+def overflows(value: dump_writer.Entry) -> bool:
     """Whether a float16 entry holds infinity, NaN or the largest finite number.
 
     Args:
       value: entry of a dump file.
     """
-    if value.data_type != _FLOAT16 or not isinstance(value.data, np.ndarray):
+    if isinstance(value, str) or value.data_type != _FLOAT16 or not isinstance(
+            value.data, np.ndarray):
         return False
     # NaN compares false with everything.
     return not bool(np.all(np.abs(value.data) < _LIMIT))

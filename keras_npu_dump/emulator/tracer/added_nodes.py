@@ -1,5 +1,7 @@
 """Nodes that an instrumented function has besides its own: lists, reads, a gate.
 
+Sinks, which take the values, are in `sinks.py`.
+
 Each function adds to a FunctionDef and returns the tensor, as `node:output:index`, that the
 new nodes give.
 """
@@ -10,6 +12,9 @@ from typing import Any, Dict, List, Sequence
 from keras_npu_dump.emulator.functions import flat as flat_lib
 from keras_npu_dump.emulator.functions import tf_dtypes
 from keras_npu_dump.emulator.tracer.dump_plan import Read
+
+RUN = "keras_npu_dump_run"
+"""The argument with the number of the execution, see `runs.py`."""
 
 
 def add_node(definition: Any, op: str, name: str) -> Any:
@@ -74,12 +79,12 @@ def add_arguments(definition: Any, dtypes: Sequence[int]) -> List[str]:
 
     Args:
       definition: FunctionDef to add to.
-      dtypes: of the arguments, numbers of TensorFlow.
+      dtypes: of the arguments, numbers of TensorFlow; the first is RUN.
     """
     names = []
     for index, dtype in enumerate(dtypes):
         arg = definition.signature.input_arg.add()
-        arg.name, arg.type = "dump_list_%d" % index, dtype
+        arg.name, arg.type = "dump_list_%d" % index if index else RUN, dtype
         names.append(arg.name)
     return names
 
@@ -118,40 +123,44 @@ def add_reads(definition: Any, reads: Sequence[Read]) -> None:
 
 
 class Gate:
-    """Lets tensors out of a function, or empty tensors in their place.
+    """Lets tensors out of a function only where the number of its execution is one.
 
     Made of Switch and Merge, which is what TensorFlow's own branches become before they
-    run: a tensor on the path not taken is dropped at once.
+    run: a tensor on the path not taken is dropped at once, and no node behind it runs.
 
     Args:
-      definition: FunctionDef; it gets one more argument, a bool.
+      definition: FunctionDef, with the argument RUN.
     """
 
     def __init__(self, definition: Any):
         self._definition = definition
-        self._empty: Dict[int, str] = {}
         self._count = 0
-        arg = definition.signature.input_arg.add()
-        arg.name, arg.type = "keras_npu_dump_on", tf_dtypes.DT_BOOL
+        zero = _int64(definition, "dump_gate/zero", 0)
+        node = add_node(definition, "GreaterEqual", "dump_gate/on")
+        node.input.extend([RUN, zero])
+        node.attr["T"].type = tf_dtypes.DT_INT64
+        nothing = _int64(definition, "dump_gate/nothing", -1)
+        self._nothing = self._switch(nothing, tf_dtypes.DT_INT64) + ":output_false:0"
 
-    def through(self, tensor: str, dtype: int) -> str:
-        """The tensor where the argument is true, else an empty tensor.
+    def taken(self, tensor: str, dtype: int) -> str:
+        """The tensor, which is there only where the execution gives values out.
 
         Args:
           tensor: what is let out.
           dtype: of it, number of TensorFlow.
         """
-        if dtype not in self._empty:
-            empty = add_node(self._definition, "Const", "dump_gate/empty_%d" % dtype)
-            empty.attr["dtype"].type = dtype
-            empty.attr["value"].tensor.dtype = dtype
-            empty.attr["value"].tensor.tensor_shape.dim.add().size = 0
-            self._empty[dtype] = self._switch(empty.name + ":output:0", dtype) + ":output_false:0"
-        taken = self._switch(tensor, dtype) + ":output_true:0"
-        name = "dump_gate/merge_%d" % self._count
+        return self._switch(tensor, dtype) + ":output_true:0"
+
+    def either(self, tensor: str, name: str) -> str:
+        """A scalar of int64 that is there only where values come out, or -1.
+
+        Args:
+          tensor: the scalar.
+          name: of the node that always has one of the two.
+        """
         merge = add_node(self._definition, "Merge", name)
-        merge.input.extend([self._empty[dtype], taken])
-        merge.attr["T"].type = dtype
+        merge.input.extend([self._nothing, tensor])
+        merge.attr["T"].type = tf_dtypes.DT_INT64
         merge.attr["N"].i = 2
         return name + ":output:0"
 
@@ -159,6 +168,15 @@ class Gate:
         self._count += 1
         name = "dump_gate/switch_%d" % self._count
         switch = add_node(self._definition, "Switch", name)
-        switch.input.extend([tensor, "keras_npu_dump_on"])
+        switch.input.extend([tensor, "dump_gate/on:z:0"])
         switch.attr["T"].type = dtype
         return name
+
+
+def _int64(definition: Any, name: str, value: int) -> str:
+    node = add_node(definition, "Const", name)
+    node.attr["dtype"].type = tf_dtypes.DT_INT64
+    node.attr["value"].tensor.dtype = tf_dtypes.DT_INT64
+    node.attr["value"].tensor.tensor_shape.SetInParent()
+    node.attr["value"].tensor.int64_val.append(value)
+    return name + ":output:0"

@@ -47,12 +47,14 @@ class Read:
       input: position of the variable's handle among its data inputs.
       after: whether after it, when it has changed the variable, or before.
       dtype: of the variable, number of TensorFlow.
+      argument: of the outermost graph, through which its handle comes in; -1 for none.
     """
 
     node: str
     input: int
     after: bool
     dtype: int
+    argument: int = -1
 
     @property
     def name(self) -> str:
@@ -97,9 +99,9 @@ class Plan:
       ops: id(flat) -> its DumpedOps in executable order.
       root: the graph.
       wanted: id(flat) -> [(tensor, dtype number of TensorFlow)] that the instrumented graph
-        returns.
+        gives out.
       reads: id(flat) -> variables read for operators that take or change them.
-      uses: (id(flat), tensor) -> how many operators take the value.
+      sizes: (id(flat), tensor) -> bytes of what is wanted, where known; the engine sets it.
       found: names of `layers` that exist.
     """
 
@@ -112,7 +114,7 @@ class Plan:
         self._mode = mode
         self.ops: Dict[int, List[DumpedOp]] = {}
         self.reads: Dict[int, List[Read]] = {}
-        self.uses: Dict[Tuple[int, str], int] = {}
+        self.sizes: Dict[Tuple[int, str], int] = {}
         self.found: Set[str] = set()
         self._wanted: Dict[int, Dict[str, int]] = {}
         task_id = 0
@@ -166,7 +168,6 @@ class Plan:
     def _use(self, source: Source) -> Source:
         if source.kind == "tensor":
             self._wanted[id(source.flat)].setdefault(source.tensor, source.dtype)
-            self.uses[source.key] = self.uses.get(source.key, 0) + 1
         return source
 
     def _source(self, flat: Flat, tensor: str, dtype: int) -> Source:
@@ -190,24 +191,25 @@ class Plan:
     def _variable(self, flat: Flat, node: Any, data: Sequence[str], index: int, after: bool
                   ) -> Source:
         """The value of the variable behind a data input, before or after the operator."""
-        dtype = self._variable_dtype(flat, data[index]) if opinfo.bears_reading(node.op) else 0
+        argument = self._argument(flat, data[index]) if opinfo.bears_reading(node.op) else -1
+        dtype = self._variables[argument] if argument >= 0 else 0
         if not dtype:
             return Source("opaque", tf_dtypes.DT_RESOURCE)
-        read = Read(node.name, index, after, dtype)
+        read = Read(node.name, index, after, dtype, argument)
         self.reads[id(flat)].append(read)
         return self._use(Source("tensor", dtype, flat, read.tensor))
 
-    def _variable_dtype(self, flat: Flat, tensor: str) -> int:
-        """The dtype of the variable behind a handle, however deep; 0 where it is not known."""
+    def _argument(self, flat: Flat, tensor: str) -> int:
+        """The outermost argument that a handle is, however deep; -1 where it is not known."""
         head = flat_lib.node_of(tensor)
         while head in flat.arg_index:
             if flat.parent is None:
-                return self._variables[flat.arg_index[head]]
+                return flat.arg_index[head]
             outer = flat.outer(head)
             if outer is None:
-                return 0
+                return -1
             flat, head = flat.parent, flat_lib.node_of(outer)
-        return 0
+        return -1
 
 
 def files_of(graph: Any, session: Any) -> Dict[int, Dict[str, Any]]:

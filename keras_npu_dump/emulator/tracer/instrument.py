@@ -1,9 +1,9 @@
-"""Rewrites a flat graph so that it also returns chosen tensors.
+"""Rewrites a flat graph so that it also gives out chosen tensors.
 
-The outermost graph gets one more output per tensor. Tensors inside loop and branch
-bodies are pushed onto lists (TensorList) that are threaded through the loop's
-variables or the branch's outputs, list of lists where bodies are nested, so that every
-value of every round comes out, exactly once, in order.
+Sinks take them (`sinks.py`), and the graph gets one more output, which says where they are
+kept. That of a loop's or branch's body is pushed onto a list (TensorList) that is threaded
+through the loop's variables or the branch's outputs, list of lists where bodies are nested,
+so that every value of every round is found, exactly once, in order.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from keras_npu_dump.emulator.functions import flat as flat_lib
 from keras_npu_dump.emulator.functions import opinfo, tf_dtypes
 from keras_npu_dump.emulator.functions.flat import Flat
-from keras_npu_dump.emulator.tracer import added_nodes, loop_condition
+from keras_npu_dump.emulator.tracer import added_nodes, loop_condition, sinks
 from keras_npu_dump.emulator.tracer.dump_plan import Read
 from keras_npu_dump.emulator.tracer.loop_condition import Condition
 from keras_npu_dump.op_types import graph_parts
@@ -25,19 +25,15 @@ _DROPPED_ATTRS = ("_XlaMustCompile", "_noinline", "_implements", "_input_shapes"
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """A tensor that comes out.
+    """Where the places come out at which the values of a graph are kept.
 
     Attributes:
-      flat: the graph in which it lies.
-      tensor: its name there.
+      flat: the graph.
       depth: in how many nested lists it comes; 0 in the outermost graph.
-      dtype: number of TensorFlow.
     """
 
     flat: Flat
-    tensor: str
     depth: int
-    dtype: int
 
 
 class Instrumented:
@@ -48,8 +44,8 @@ class Instrumented:
       wanted: id(graph) -> [(tensor, dtype number of TensorFlow)], for it and its bodies.
       name: of the new function; its bodies get names that begin with it.
       reads: id(graph) -> variables read beside an operator.
-      gated: give the function one more argument, a bool, without which the tensors of the
-        outermost graph come out empty and are not kept alive.
+      gated: whether some executions give nothing out (the further argument is `runs.OFF`).
+      sizes: see `sinks.large`.
 
     Attributes:
       definitions: FunctionDefs to register, bodies first, the function itself last.
@@ -57,34 +53,42 @@ class Instrumented:
     """
 
     def __init__(self, flat: Flat, wanted: Mapping[int, Sequence[Tuple[str, int]]], name: str,
-                 reads: Optional[Mapping[int, Sequence[Read]]] = None, gated: bool = False):
+                 reads: Optional[Mapping[int, Sequence[Read]]] = None, gated: bool = False,
+                 sizes: Optional[Mapping[Tuple[int, str], int]] = None):
         self._wanted = wanted
+        self._large = {id(inner): sinks.large(inner, wanted.get(id(inner), ()), sizes)
+                       for inner in flat.walk()}
+        # Asked for at each round of each execution.
+        self._names = {id(inner): [tensor for tensor, _ in self.wanted(inner)]
+                       for inner in flat.walk()}
+        self._big = {key: [name in self._large[key] for name in names]
+                     for key, names in self._names.items()}
         self._reads = reads or {}
+        self._gated = gated
         self._name = name
         self.definitions: List[Any] = []
         self.slots = self.slots_of(flat)
         definition = self._definition(flat, name)
-        gate = added_nodes.Gate(definition) if gated else None
-        for index, (own, dtype) in enumerate(self._own_outputs(flat)):
-            tensor = own
-            if gate is not None and dtype != tf_dtypes.DT_VARIANT:
-                tensor = gate.through(own, dtype)
-            _add_output(definition, "dumped_%d" % index, dtype, tensor)
+        outputs = self._own_outputs(flat)
+        if outputs:
+            added_nodes.add_arguments(definition, [tf_dtypes.DT_INT64])
+        for index, (own, dtype) in enumerate(outputs):
+            _add_output(definition, "dumped_%d" % index, dtype, own)
         self.definitions.append(definition)
 
     def slots_of(self, flat: Flat, depth: int = 0) -> List[Slot]:
-        """The slots of a graph in order: its own tensors, then those of its bodies.
+        """The slots of a graph in order: its own, then those of its bodies.
 
         Args:
           flat: the graph, or a body of it.
-          depth: of the lists in which its own tensors come.
+          depth: of the lists in which its own comes.
         """
-        slots = [Slot(flat, tensor, depth, dtype) for tensor, dtype in self.own(flat)]
+        slots = [Slot(flat, depth)] if self.wanted(flat) else []
         for body in flat.bodies.values():
             slots.extend(self.slots_of(body, depth + 1))
         return slots
 
-    def own(self, flat: Flat) -> Sequence[Tuple[str, int]]:
+    def wanted(self, flat: Flat) -> Sequence[Tuple[str, int]]:
         """(tensor, dtype number of TensorFlow) of what is wanted that lies in `flat` itself.
 
         Args:
@@ -92,9 +96,25 @@ class Instrumented:
         """
         return self._wanted.get(id(flat), ())
 
+    def names(self, flat: Flat) -> Sequence[str]:
+        """The tensors of `wanted`.
+
+        Args:
+          flat: the graph, or a body of it.
+        """
+        return self._names[id(flat)]
+
+    def big(self, flat: Flat) -> Sequence[bool]:
+        """For each of `wanted` whether it goes out alone.
+
+        Args:
+          flat: the graph, or a body of it.
+        """
+        return self._big[id(flat)]
+
     def _own_outputs(self, flat: Flat) -> List[Tuple[str, int]]:
-        """Tensors to return from (or push in) `flat`: its own, then its nodes' lists."""
-        tensors = list(self.own(flat))
+        """Tensors to return from (or push in) `flat`: its own place, then its nodes' lists."""
+        tensors = [(sinks.COLLECTED, tf_dtypes.DT_INT64)] if self.wanted(flat) else []
         for node, first, count in self._list_outputs(flat):
             tensors.extend(("%s:output:%d" % (node, first + index), tf_dtypes.DT_VARIANT)
                            for index in range(count))
@@ -110,7 +130,8 @@ class Instrumented:
                 node = flat.by_name[name]
                 attr = "T" if node.op in graph_parts.WHILE_TYPES else "Tout"
                 before = taken.get(name, 0)
-                outputs.append((name, len(node.attr[attr].list.type) + before, count))
+                # The first output behind the node's own is RUN, which goes through.
+                outputs.append((name, len(node.attr[attr].list.type) + 1 + before, count))
                 taken[name] = before + count
         return outputs
 
@@ -126,17 +147,21 @@ class Instrumented:
         for node in list(definition.node_def):
             if node.name in holders:
                 self._widen(definition, flat, node)
+        if self.wanted(flat):
+            sinks.Sinks(definition, flat, reads, self._gated).add(self.wanted(flat),
+                                                                  self._large[id(flat)])
         return definition
 
     def _widen(self, definition: Any, flat: Flat, node: Any) -> None:
-        """Gives a While, If or Case one list per wanted tensor, and bodies that fill them."""
+        """Gives a While, If or Case a list per body, and bodies that fill them."""
         roles = flat_lib.roles(node)
         bodies = [flat.bodies[(node.name, role)] for role in roles]
         data, controls = flat_lib.split_control(node.input)
-        passed = [added_nodes.empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
-                  for index, (_, dtype) in enumerate(
-                      output for body in bodies for output in self._own_outputs(body))]
-        dtypes = [tf_dtypes.DT_VARIANT] * len(passed)
+        lists = [added_nodes.empty_list(definition, "%s/dump_list_%d" % (node.name, index), dtype)
+                 for index, (_, dtype) in enumerate(
+                     output for body in bodies for output in self._own_outputs(body))]
+        passed = [added_nodes.RUN, *lists]
+        dtypes = [tf_dtypes.DT_INT64] + [tf_dtypes.DT_VARIANT] * len(lists)
         condition = None
         if roles[0] == "cond" and self._own_outputs(bodies[0]):
             # See loop_condition.py: the condition is calculated before the loop and at the end of
@@ -145,12 +170,12 @@ class Instrumented:
             condition = Condition(bodies[0], moved.node_def, list(moved.control_ret.values()))
             grafted = loop_condition.graft(definition, condition, node.name + "/dump_first", data,
                                            controls)
-            self._keep(definition, condition.flat, passed, grafted.tensor, node.name)
+            self._keep(definition, condition.flat, passed, grafted.tensor, node.name, 1)
             passed.append(grafted.predicate)
             dtypes.append(condition.predicate_dtype)
             controls += grafted.must_run
         _widen_node(node, [*data, *passed, *("^" + name for name in controls)], dtypes)
-        first = 0
+        first = 1
         for role, body in zip(roles, bodies):
             name = re.sub(r"[^A-Za-z0-9_]", "_", "%s_%s_%s" % (self._name, node.name, role))
             flat_lib.body_function(node, role).name = name
@@ -171,8 +196,8 @@ class Instrumented:
         Args:
           body: the graph.
           name: of the function.
-          dtypes: of the further arguments: of the lists, and of the condition's result.
-          first: the number of the first list that is its own.
+          dtypes: of the further arguments: RUN, the lists, and the condition's result.
+          first: the number of the first list that is its own, RUN counted.
           condition: of the loop, if it is calculated at the end of the body.
         """
         definition = self._definition(body, name)
@@ -183,7 +208,7 @@ class Instrumented:
             # to be seen by a read that belongs before it.
             grafted = loop_condition.graft(definition, condition, "dump_condition", body.ret,
                                            list(definition.control_ret.values()))
-            self._keep(definition, condition.flat, passed, grafted.tensor, "condition")
+            self._keep(definition, condition.flat, passed, grafted.tensor, "condition", 1)
             passed[-1] = grafted.predicate
             loop_condition.run_also(definition, grafted.must_run)
         for index, (tensor, dtype) in enumerate(zip(passed, dtypes)):
@@ -191,13 +216,14 @@ class Instrumented:
         return definition
 
     def _keep(self, definition: Any, flat: Flat, lists: List[str], where: Callable[[str], str],
-              name: str, first: int = 0) -> None:
-        """Pushes the tensors that come out of a graph onto lists.
+              name: str, first: int) -> None:
+        """Pushes what comes out of a graph onto lists.
 
         Args:
-          definition: FunctionDef in which they are.
+          definition: FunctionDef in which it is.
           flat: the graph.
-          lists: tensors of the lists; those from `first` on are replaced by the longer ones.
+          lists: RUN, then tensors of the lists; those from `first` on are replaced by the
+            longer ones.
           where: what a tensor of the graph is called in the function.
           name: before the names of the new nodes.
         """

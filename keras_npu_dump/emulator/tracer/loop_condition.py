@@ -83,6 +83,7 @@ def graft(definition: Any, condition: Condition, prefix: str, values: Sequence[s
       Where the nodes and tensors of the condition are in the function.
     """
     bound = {name: value for (name, _), value in zip(condition.flat.args, values)}
+    bound[added_nodes.RUN] = added_nodes.RUN
     grafted = Grafted(condition, prefix, bound)
     for node in condition.nodes:
         copy = definition.node_def.add()

@@ -6,12 +6,15 @@ are the original's. Its name is internal; `watch.py` keeps it out of errors.
 """
 from __future__ import annotations
 
+import functools
 import itertools
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from keras_npu_dump.emulator.functions.flat import Flat
+from keras_npu_dump.emulator.tracer import runs
 from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.instrument import Instrumented
+from keras_npu_dump.emulator.tracer.runs import Keep, Run
 
 _NUMBERS = itertools.count()
 
@@ -21,8 +24,7 @@ class Activation:
 
     Attributes:
       flat: the graph.
-      values: tensor -> eager tensor, or the array of it once that was made; values are let
-        go from here after their last use.
+      values: tensor -> its array, or what was kept of a large one; see `runs.py`.
       parent: the run of the graph around it, None for the outermost.
       children: (node, attribute) -> runs of that body, in order.
     """
@@ -56,46 +58,64 @@ class Twin:
         self.name = "__npu_dump_twin_%d" % next(_NUMBERS)
         self._root = root
         self._parts = (Instrumented(root, {}, self.name) if plan is None else
-                       Instrumented(root, plan.wanted, self.name, plan.reads, gated))
-        self._gate = (_constant(False), _constant(True)) if gated else ()
+                       Instrumented(root, plan.wanted, self.name, plan.reads, gated, plan.sizes))
+        self._gated = gated
         for definition in self._parts.definitions:
             context.add_function_def(definition)
         _check(self._parts.definitions)
         self._first = len(root.ret)
+        self._takes_run = bool(self._parts.slots)
         self.count = self._first + len(self._parts.slots)
 
-    def run(self, execute: Callable[..., Any], let_out: bool = True
-            ) -> Tuple[List[Any], List[Any]]:
+    def run(self, execute: Callable[..., Any], keep: Optional[Keep] = None) -> "TwinRun":
         """Executes the twin.
 
         Args:
           execute: (name, number of outputs, further arguments) -> outputs of the function of
             that name, called with the call's arguments and the further ones.
-          let_out: of a gated twin, whether the values are wanted this time.
-
-        Returns:
-          (the original outputs, the values that came out besides), eager tensors.
+          keep: what becomes of large values; None where no values are wanted this time, for
+            which the twin must be gated or have no plan.
 
         Raises:
-          tf.errors.OpError: the function's own error.
+          tf.errors.OpError: the function's own error; what came out before it is dropped.
         """
-        gate = self._gate[let_out:][:1]
-        outputs = list(execute(self.name, self.count, gate) or ())
-        return outputs[:self._first], outputs[self._first:]
+        run = None if keep is None or not self._takes_run else runs.RUNS.begin(keep)
+        number = runs.OFF if run is None else run.number
+        try:
+            outputs = list(execute(self.name, self.count, [runs.number_tensor(number)]
+                                   if self._takes_run else ()) or ())
+        finally:
+            if run is not None:
+                runs.RUNS.end(run)
+        return TwinRun(outputs[:self._first], outputs[self._first:], run)
 
-    def unpack(self, values: List[Any]) -> Activation:
+    def unpack(self, done: "TwinRun") -> Activation:
         """Sorts the values of one run by graph and body.
 
         Args:
-          values: what `run` returned beside the outputs; emptied, so that nothing else keeps
-            the tensors alive.
+          done: of `run`, with values.
 
         Returns:
           The run of the outermost graph.
+
+        Raises:
+          Exception: a large value could not be kept.
         """
-        root = _unpack(self._parts, self._root, values, None)
-        del values[:]
-        return root
+        return _unpack(self._parts, self._root, done.places, None, done.run)
+
+
+class TwinRun(NamedTuple):
+    """What a run of a twin left.
+
+    Attributes:
+      outputs: of the function itself, eager tensors.
+      places: eager tensors that say where values are kept.
+      run: which keeps them; None where none were wanted.
+    """
+
+    outputs: List[Any]
+    places: List[Any]
+    run: Optional[Run]
 
 
 def _check(definitions: List[Any]) -> None:
@@ -111,35 +131,40 @@ def _check(definitions: List[Any]) -> None:
         func_graph.dismantle_func_graph(graph)  # its parts hold each other
 
 
-def _constant(value: bool) -> Any:
-    from tensorflow.python.framework import constant_op
-    return constant_op.constant(value)
-
-
-def _unpack(parts: Instrumented, flat: Flat, values: List[Any],
-            parent: Optional[Activation]) -> Activation:
-    own = parts.own(flat)
-    activation = Activation(
-        flat, {tensor: values[index] for index, (tensor, _) in enumerate(own)}, parent)
-    first = len(own)
+def _unpack(parts: Instrumented, flat: Flat, places: List[Any],
+            parent: Optional[Activation], run: Any) -> Activation:
+    first = 0
+    values: Dict[str, Any] = {}
+    if parts.wanted(flat):
+        first = 1
+        values = dict(zip(parts.names(flat), runs.values_of(run, int(places[0]),
+                                                            parts.big(flat))))
+    activation = Activation(flat, values, parent)
     for key, body in flat.bodies.items():
         slots = parts.slots_of(body)
         if not slots:
             continue
-        lists = [_elements(values[first + index], slot.dtype if not slot.depth else None)
+        lists = [_elements(places[first + index], slot.depth)
                  for index, slot in enumerate(slots)]
         first += len(slots)
         activation.children[key] = [
-            _unpack(parts, body, [column[row] for column in lists], activation)
+            _unpack(parts, body, [column[row] for column in lists], activation, run)
             for row in range(len(lists[0]))]
     return activation
 
 
-def _elements(handle: Any, dtype: Any) -> List[Any]:
-    """The tensors of a list, which share its memory."""
+def _elements(handle: Any, depth: int) -> Sequence[Any]:
+    """The places in a list, or the lists in it where it is one of lists."""
     from tensorflow.python.framework import dtypes
     from tensorflow.python.ops import gen_list_ops
-    count = int(gen_list_ops.tensor_list_length(handle))
-    element = dtypes.variant if dtype is None else dtypes.as_dtype(dtype)
-    return [gen_list_ops.tensor_list_get_item(handle, index, -1, element)
-            for index in range(count)]
+    if not depth:
+        places = gen_list_ops.tensor_list_stack(handle, _no_dims(), dtypes.int64)
+        return places.numpy().tolist()  # type: ignore[no-any-return]
+    return [gen_list_ops.tensor_list_get_item(handle, index, -1, dtypes.variant)
+            for index in range(int(gen_list_ops.tensor_list_length(handle)))]
+
+
+@functools.lru_cache(maxsize=None)
+def _no_dims() -> Any:
+    from tensorflow.python.framework import constant_op, dtypes
+    return constant_op.constant([], dtypes.int32)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, Sequence, Tuple
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def as_array(tensor: Any) -> np.ndarray:
 
 
 class Values:
-    """Looks up the values of an execution, and lets go of each after its last use.
+    """Looks up the values of an execution.
 
     Args:
       plan: of the graph.
@@ -73,44 +73,30 @@ class Values:
     def __init__(self, plan: Plan, args: Sequence[Any], constants: Dict[Any, np.ndarray]):
         self._args = args
         self._constants = constants
-        self._left = dict(plan.uses)
         self._root = plan.root
         self._arrays: Dict[int, np.ndarray] = {}
 
-    def get(self, source: Source, activation: Activation) -> Optional[np.ndarray]:
-        """The array of a source in a run of a graph or body.
+    def get(self, source: Source, activation: Activation) -> Any:
+        """The value of a source in a run of a graph or body.
 
         Args:
           source: what is looked for.
           activation: the run that takes it; values of the runs around it are found, too.
 
         Returns:
-          An array, or None where there are no bytes.
+          An array, or what was kept of a large value; None where there are no bytes.
         """
+        if source.kind == "tensor":
+            while activation.flat is not source.flat and activation.parent is not None:
+                activation = activation.parent
+            return activation.values[source.tensor]
         if source.kind == "opaque":
             return None
         if source.kind == "const":
             return self._constant(source)
-        if source.kind == "arg":
-            if source.index not in self._arrays:
-                self._arrays[source.index] = as_array(self._args[source.index])
-            return self._arrays[source.index]
-        where = activation
-        while where.flat is not source.flat and where.parent is not None:
-            where = where.parent
-        return self._take(source, where, last=where is activation)
-
-    def _take(self, source: Source, where: Activation, last: bool) -> np.ndarray:
-        """The array of a tensor in the run that made it; `last` if it may be let go there."""
-        value = where.values[source.tensor]
-        array: np.ndarray = value if isinstance(value, np.ndarray) else as_array(value)
-        where.values[source.tensor] = array
-        # An array of the outermost graph goes with its last use; bodies are in lists anyhow.
-        if last and where.flat is self._root:
-            self._left[source.key] -= 1
-            if not self._left[source.key]:
-                del where.values[source.tensor]
-        return array
+        if source.index not in self._arrays:
+            self._arrays[source.index] = as_array(self._args[source.index])
+        return self._arrays[source.index]
 
     def _constant(self, source: Source) -> np.ndarray:
         if source.key not in self._constants and source.flat is not None:

@@ -5,7 +5,7 @@ Which types, layouts and shapes have a name, and how numbers are printed: runtim
 """
 from __future__ import annotations
 
-from typing import Any, List, Sequence
+from typing import Any, Callable, List, Sequence
 
 import numpy as np
 
@@ -32,23 +32,41 @@ def write_stats(path: Path, inputs: Sequence[Any] = (),
 
     Args:
       path: replaced if it exists.
-      inputs, outputs: tensors as for `dump_file.write_file`.
+      inputs, outputs: tensors as for `dump_file.write_file`, or their rows (`row_of`).
       dialect: "cpu" (aicpu path) or "kernel" (Atlas A2 and newer), by default "cpu".
 
     Raises:
       ValueError: an unknown dialect, or an array of a type dumps do not have.
       OSError: the file cannot be written; what was written is deleted.
     """
-    if dialect not in ("cpu", "kernel"):
-        raise ValueError("Expected dialect 'cpu' or 'kernel'. Received: %r"
-                         % (dialect,))
-    make = _cpu_row if dialect == "cpu" else _kernel_row
+    make = _maker(dialect)
     lines = [HEADER]
     for io, values in (("Input", inputs), ("Output", outputs)):
         for index, value in enumerate(values):
-            lines.append("%s,%d,%s" % (io, index, make(as_value(value))))
+            row = value if isinstance(value, str) else make(as_value(value))
+            lines.append("%s,%d,%s" % (io, index, row))
     lines.append("")
     return write_parts(path, ["\n".join(lines).encode("utf-8")])
+
+
+def row_of(value: Any, dialect: str = "cpu") -> str:
+    """What a statistics file says of a tensor, whichever input or output it is.
+
+    Args:
+      value: tensor as for `dump_file.write_file`.
+      dialect: as for `write_stats`.
+
+    Raises:
+      ValueError: an unknown dialect, or an array of a type dumps do not have.
+    """
+    return _maker(dialect)(as_value(value))
+
+
+def _maker(dialect: str) -> Callable[[TensorValue], str]:
+    if dialect not in ("cpu", "kernel"):
+        raise ValueError("Expected dialect 'cpu' or 'kernel'. Received: %r"
+                         % (dialect,))
+    return _cpu_row if dialect == "cpu" else _kernel_row
 
 
 def _cpu_row(value: TensorValue) -> str:

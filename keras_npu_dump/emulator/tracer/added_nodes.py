@@ -130,17 +130,21 @@ class Gate:
 
     Args:
       definition: FunctionDef, with the argument RUN.
+
+    Attributes:
+      run: RUN, let out.
     """
 
     def __init__(self, definition: Any):
         self._definition = definition
         self._count = 0
-        zero = _int64(definition, "dump_gate/zero", 0)
+        zero = int64(definition, "dump_gate/zero", 0)
         node = add_node(definition, "GreaterEqual", "dump_gate/on")
         node.input.extend([RUN, zero])
         node.attr["T"].type = tf_dtypes.DT_INT64
-        nothing = _int64(definition, "dump_gate/nothing", -1)
+        nothing = int64(definition, "dump_gate/nothing", -1)
         self._nothing = self._switch(nothing, tf_dtypes.DT_INT64) + ":output_false:0"
+        self.run = self.taken(RUN, tf_dtypes.DT_INT64)
 
     def taken(self, tensor: str, dtype: int) -> str:
         """The tensor, which is there only where the execution gives values out.
@@ -173,7 +177,14 @@ class Gate:
         return name
 
 
-def _int64(definition: Any, name: str, value: int) -> str:
+def int64(definition: Any, name: str, value: int) -> str:
+    """A constant scalar.
+
+    Args:
+      definition: FunctionDef to add to.
+      name: of the node.
+      value: of the scalar.
+    """
     node = add_node(definition, "Const", name)
     node.attr["dtype"].type = tf_dtypes.DT_INT64
     node.attr["value"].tensor.dtype = tf_dtypes.DT_INT64

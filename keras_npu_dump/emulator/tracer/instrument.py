@@ -58,11 +58,10 @@ class Instrumented:
         self._wanted = wanted
         self._large = {id(inner): sinks.large(inner, wanted.get(id(inner), ()), sizes)
                        for inner in flat.walk()}
+        self._groups: Dict[int, List[List[str]]] = {}
         # Asked for at each round of each execution.
         self._names = {id(inner): [tensor for tensor, _ in self.wanted(inner)]
                        for inner in flat.walk()}
-        self._big = {key: [name in self._large[key] for name in names]
-                     for key, names in self._names.items()}
         self._reads = reads or {}
         self._gated = gated
         self._name = name
@@ -104,13 +103,13 @@ class Instrumented:
         """
         return self._names[id(flat)]
 
-    def big(self, flat: Flat) -> Sequence[bool]:
-        """For each of `wanted` whether it goes out alone.
+    def groups(self, flat: Flat) -> Sequence[Sequence[str]]:
+        """Those of them that go out together as they come, see `sinks.Sinks.add`.
 
         Args:
           flat: the graph, or a body of it.
         """
-        return self._big[id(flat)]
+        return self._groups[id(flat)]
 
     def _own_outputs(self, flat: Flat) -> List[Tuple[str, int]]:
         """Tensors to return from (or push in) `flat`: its own place, then its nodes' lists."""
@@ -148,8 +147,8 @@ class Instrumented:
             if node.name in holders:
                 self._widen(definition, flat, node)
         if self.wanted(flat):
-            sinks.Sinks(definition, flat, reads, self._gated).add(self.wanted(flat),
-                                                                  self._large[id(flat)])
+            added = sinks.Sinks(definition, flat, reads, self._gated)
+            self._groups[id(flat)] = added.add(self.wanted(flat), self._large[id(flat)])
         return definition
 
     def _widen(self, definition: Any, flat: Flat, node: Any) -> None:

@@ -1,21 +1,23 @@
 """The dumped executions that are going on, and the Python side of what a twin gives out.
 
-A twin calls two functions of this module from TensorFlow's threads (as PyFunc): `_take_big`
-with each large value as soon as it is there, and `_take_small` with all the small ones of a
-graph or of a round of a body, at its end. Both know the execution by the number that went
-into the twin with the arguments, and both answer with the place at which it now keeps what it
-was given. They never raise: a training does not end for its dump.
+A twin calls functions of this module from TensorFlow's threads (as PyFunc). A graph, or a
+round of a body, whose values are all small gives them out at its end (AT_END). Another one
+asks for a place when it begins (BEGIN), and gives values out as they come (AT_ONCE), of which
+something smaller is kept there. All know the execution by the number that went into the twin
+with the arguments. They never raise: a training does not end for its dump.
 """
 from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
-# What becomes of a large value (array, dtype number of TensorFlow): something small, to be kept.
+# What becomes of a value (array, dtype number of TensorFlow) that does not stay: something small.
 Keep = Callable[[np.ndarray, int], Any]
+
+BEGIN, AT_ONCE, AT_END = range(3)
 
 OFF = -1
 """In place of an execution's number: nothing is wanted of this one."""
@@ -26,11 +28,11 @@ class Run:
 
     Args:
       number: tells it from others that go on at the same time.
-      keep: what becomes of large values.
+      keep: what becomes of values that go out as they come.
 
     Attributes:
       number: see the argument.
-      error: the first error of `keep`; the large values after it are dropped.
+      error: the first error of `keep`; the values after it are dropped.
     """
 
     def __init__(self, number: int, keep: Keep):
@@ -40,24 +42,21 @@ class Run:
         self._kept: List[Any] = []
         self._lock = threading.Lock()
 
-    def add_big(self, array: np.ndarray, dtype: int) -> int:
-        """Keeps what remains of a large value.
+    def reduce(self, place: int, group: int, arrays: Sequence[np.ndarray]) -> None:
+        """Keeps what remains of values.
 
         Args:
-          array: the value; it is not referred to afterwards.
-          dtype: number of TensorFlow.
-
-        Returns:
-          Its place, for `kept`.
+          place: at which a dictionary is kept.
+          group: under which it goes in there.
+          arrays: the values; they are not referred to afterwards.
         """
-        kept = None
-        if self.error is None:
-            try:
-                kept = self._keep(array, dtype)
-            except Exception as error:
-                # Of any kind: it is told where the files are written.
-                self.error = error
-        return self.add(kept)
+        try:
+            if self.error is None:
+                self._kept[place][group] = [self._keep(array, _dtype_number(array.dtype))
+                                            for array in arrays]
+        except Exception as error:
+            # Of any kind: it is told where the files are written.
+            self.error = error
 
     def add(self, kept: Any) -> int:
         """Keeps something; returns its place.
@@ -76,7 +75,7 @@ class Run:
           place: of `add`.
 
         Raises:
-          Exception: a large value could not be kept; the first error.
+          Exception: a value could not be kept; the first error.
         """
         if self.error is not None:
             raise self.error
@@ -94,7 +93,7 @@ class Runs:
         """A new execution, with the lowest number that none has now.
 
         Args:
-          keep: what becomes of large values.
+          keep: what becomes of values that go out as they come.
         """
         with self._lock:
             number = next(number for number in range(len(self._going) + 1)
@@ -123,32 +122,37 @@ class Runs:
 RUNS = Runs()
 
 
-def _take_big(dtype: int, number: np.ndarray, array: np.ndarray) -> np.ndarray:
-    return np.array(RUNS.get(int(number)).add_big(array, dtype), np.int64)
+def _begin(number: np.ndarray) -> np.ndarray:
+    return np.array(RUNS.get(int(number)).add({}), np.int64)
 
 
-def _take_small(number: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
+def _at_once(number: np.ndarray, place: np.ndarray, group: np.ndarray, *arrays: np.ndarray
+             ) -> List[np.ndarray]:
+    RUNS.get(int(number)).reduce(int(place), int(group), arrays)
+    return []
+
+
+def _at_end(number: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
     return np.array(RUNS.get(int(number)).add(arrays), np.int64)
 
 
 @functools.lru_cache(maxsize=None)
-def token(dtype: int) -> bytes:
+def token(function: int) -> bytes:
     """The name under which TensorFlow knows a function of this module.
 
     Args:
-      dtype: number of TensorFlow, for the function that takes large values of it; 0 for the one
-        that takes the small ones.
+      function: BEGIN, AT_ONCE or AT_END.
     """
-    return _registered(dtype)[0]
-
-
-# TensorFlow refers to registered functions weakly; here they live.
-@functools.lru_cache(maxsize=None)
-def _registered(dtype: int) -> Tuple[bytes, Callable[..., Any]]:
     from tensorflow.python.ops import script_ops
-    function = functools.partial(_take_big, dtype) if dtype else _take_small
-    name: str = script_ops._py_funcs.insert(function)
-    return name.encode("utf-8"), function
+    # TensorFlow refers to it weakly; it lives here.
+    name: str = script_ops._py_funcs.insert((_begin, _at_once, _at_end)[function])
+    return name.encode("utf-8")
+
+
+@functools.lru_cache(maxsize=None)
+def _dtype_number(dtype: Any) -> int:
+    from tensorflow.python.framework import dtypes
+    return int(dtypes.as_dtype(dtype).as_datatype_enum)
 
 
 @functools.lru_cache(maxsize=None)
@@ -162,19 +166,24 @@ def number_tensor(number: int) -> Any:
     return constant_op.constant(number, dtypes.int64)
 
 
-def values_of(run: Run, place: int, big: Sequence[bool]) -> List[Any]:
+def values_of(run: Run, place: int, names: Sequence[str], groups: Sequence[Sequence[str]]
+              ) -> Dict[str, Any]:
     """What came out of a run of a graph or body.
 
     Args:
       run: the execution.
-      place: at which the small values are kept.
-      big: for each value whether it went to `keep`.
+      place: at which it is kept.
+      names: of all values.
+      groups: of those that went out together as they came, see `sinks.Sinks.add`.
 
     Returns:
-      Per value an array, or what `keep` made of it.
+      By name an array, or what `keep` made of it.
 
     Raises:
       Exception: see `Run.kept`.
     """
-    return [run.kept(int(array)) if is_big else array
-            for array, is_big in zip(run.kept(place), big)]
+    found = run.kept(place)
+    if not groups:
+        return dict(zip(names, found))
+    return {name: kept for index, group in enumerate(groups)
+            for name, kept in zip(group, found[index])}

@@ -24,7 +24,7 @@ class Activation:
 
     Attributes:
       flat: the graph.
-      values: tensor -> its array, or what was kept of a large one; see `runs.py`.
+      values: tensor -> its array, or what was kept of it; see `runs.py`.
       parent: the run of the graph around it, None for the outermost.
       children: (node, attribute) -> runs of that body, in order.
     """
@@ -73,8 +73,8 @@ class Twin:
         Args:
           execute: (name, number of outputs, further arguments) -> outputs of the function of
             that name, called with the call's arguments and the further ones.
-          keep: what becomes of large values; None where no values are wanted this time, for
-            which the twin must be gated or have no plan.
+          keep: what becomes of values that go out as they come; None where no values are
+            wanted this time, for which the twin must be gated or have no plan.
 
         Raises:
           tf.errors.OpError: the function's own error; what came out before it is dropped.
@@ -99,7 +99,7 @@ class Twin:
           The run of the outermost graph.
 
         Raises:
-          Exception: a large value could not be kept.
+          Exception: a value could not be kept.
         """
         return _unpack(self._parts, self._root, done.places, None, done.run)
 
@@ -137,8 +137,7 @@ def _unpack(parts: Instrumented, flat: Flat, places: List[Any],
     values: Dict[str, Any] = {}
     if parts.wanted(flat):
         first = 1
-        values = dict(zip(parts.names(flat), runs.values_of(run, int(places[0]),
-                                                            parts.big(flat))))
+        values = runs.values_of(run, int(places[0]), parts.names(flat), parts.groups(flat))
     activation = Activation(flat, values, parent)
     for key, body in flat.bodies.items():
         slots = parts.slots_of(body)

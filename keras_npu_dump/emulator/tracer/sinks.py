@@ -169,13 +169,16 @@ def large(flat: Flat, wanted: Sequence[Tuple[str, int]],
     Args:
       flat: the graph.
       wanted: (tensor, dtype number of TensorFlow).
-      sizes: (id(flat), tensor) -> bytes; what is not in it may be of any size. None for a
-        graph whose values are all small.
+      sizes: (id(flat), tensor) -> bytes, where known. None for a graph whose values are all small.
 
     Returns:
-      tensor -> bytes.
+      tensor -> bytes. A value whose size is not known is large, unless nearly all are known and
+      none of them is large.
     """
     if sizes is None:
         return {}
-    found = {tensor: sizes.get((id(flat), tensor), SMALL) for tensor, _ in wanted}
-    return {tensor: size for tensor, size in found.items() if size >= SMALL}
+    known = {tensor: sizes.get((id(flat), tensor), -1) for tensor, _ in wanted}
+    found = {tensor: SMALL if size < 0 else size for tensor, size in known.items()
+             if size < 0 or size >= SMALL}
+    unknown = sum(size < 0 for size in known.values())
+    return found if len(found) > unknown or unknown > len(known) // 4 else {}

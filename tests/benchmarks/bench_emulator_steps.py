@@ -6,7 +6,7 @@ Each figure is of a process of its own, since `as_default()` has no undo; the se
 take turns. `plain` is TensorFlow with the two settings that bit-equality needs,
 `default` with its own. Goals: `armed` (steps outside dumped ones) within 10 percent of
 plain on a net whose step takes about 100 ms; `fetched` (every operator's values in
-numpy, before writing) at most 2.2 times plain on the conv net, beside tfdbg v2.
+numpy, before writing) at most 1.6 times plain on the conv net, beside tfdbg v2.
 `dropout` is the residual net with dropout, where Keras 2 needs the twin in every step.
 """
 import argparse

@@ -37,16 +37,18 @@ def chain(dump_path, data):
 
     from keras_npu_dump.emulator.tracer import runs
     live, most = {}, [0]
-    reduce = runs.Run.reduce
+    reduce = runs.Reading.reduce
 
     def watched(self, place, group, arrays):
         for array in arrays:
+            if not array.shape:
+                continue  # of TensorFlow 2.6 a number, which nothing can refer to
             live[id(array)] = array.nbytes
             weakref.finalize(array, live.pop, id(array))
         most[0] = max(most[0], sum(live.values()))
         return reduce(self, place, group, arrays)
 
-    runs.Run.reduce = watched
+    runs.Reading.reduce = watched
 
     @tf.function
     def step(x):

@@ -27,7 +27,7 @@ from keras_npu_dump.emulator.ge.model_ids import ModelIds
 from keras_npu_dump.emulator.ge.rebuilds import Rebuilds
 from keras_npu_dump.emulator.graphs import arguments, build_file, graph_folder, handles
 from keras_npu_dump.emulator.graphs.call import Call
-from keras_npu_dump.emulator.tracer import sizes
+from keras_npu_dump.emulator.tracer import value_sizes
 from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.twin import Activation, Twin
 from keras_npu_dump.files import streams
@@ -328,7 +328,8 @@ class Engine:
             messages.warning("emulator: graph %s holds TF1 control flow; nothing of it is dumped.",
                             graph.name)
             return
-        plan.sizes = sizes.of_plan(plan, inferred, [sizes.of_variable(arg) for arg in call.args])
+        plan.sizes = value_sizes.of_plan(
+            plan, inferred, [value_sizes.of_variable(arg) for arg in call.args])
         graph.plan = plan
         graph.own_state = flat_lib.keeps_state(flat, call.lookup)
 

@@ -23,7 +23,7 @@ OFF = -1
 """In place of an execution's number: nothing is wanted of this one."""
 
 
-class Run:
+class Reading:
     """An execution of a twin that gives values out.
 
     Args:
@@ -53,7 +53,7 @@ class Run:
         try:
             if self.error is None:
                 self._kept[place][group] = [self._keep(array, _dtype_number(array.dtype))
-                                            for array in arrays]
+                                            for array in map(_as_array, arrays)]
         except Exception as error:
             # Of any kind: it is told where the files are written.
             self.error = error
@@ -82,14 +82,14 @@ class Run:
         return self._kept[place]
 
 
-class Runs:
+class Readings:
     """The executions that are going on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._going: Dict[int, Run] = {}
+        self._going: Dict[int, Reading] = {}
 
-    def begin(self, keep: Keep) -> Run:
+    def begin(self, keep: Keep) -> Reading:
         """A new execution, with the lowest number that none has now.
 
         Args:
@@ -98,10 +98,10 @@ class Runs:
         with self._lock:
             number = next(number for number in range(len(self._going) + 1)
                           if number not in self._going)
-            self._going[number] = run = Run(number, keep)
+            self._going[number] = run = Reading(number, keep)
             return run
 
-    def end(self, run: Run) -> None:
+    def end(self, run: Reading) -> None:
         """Forgets an execution, which takes no more values.
 
         Args:
@@ -110,7 +110,7 @@ class Runs:
         with self._lock:
             del self._going[run.number]
 
-    def get(self, number: int) -> Run:
+    def get(self, number: int) -> Reading:
         """The execution of a number.
 
         Args:
@@ -119,7 +119,12 @@ class Runs:
         return self._going[number]
 
 
-RUNS = Runs()
+RUNS = Readings()
+
+
+def _as_array(value: Any) -> np.ndarray:
+    """What TensorFlow passed, which for a scalar is a number in 2.6."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value)
 
 
 def _begin(number: np.ndarray) -> np.ndarray:
@@ -160,13 +165,13 @@ def number_tensor(number: int) -> Any:
     """The number of an execution, or OFF, as an eager tensor.
 
     Args:
-      number: see `Run`.
+      number: see `Reading`.
     """
     from tensorflow.python.framework import constant_op, dtypes
     return constant_op.constant(number, dtypes.int64)
 
 
-def values_of(run: Run, place: int, names: Sequence[str], groups: Sequence[Sequence[str]]
+def values_of(run: Reading, place: int, names: Sequence[str], groups: Sequence[Sequence[str]]
               ) -> Dict[str, Any]:
     """What came out of a run of a graph or body.
 
@@ -180,10 +185,10 @@ def values_of(run: Run, place: int, names: Sequence[str], groups: Sequence[Seque
       By name an array, or what `keep` made of it.
 
     Raises:
-      Exception: see `Run.kept`.
+      Exception: see `Reading.kept`.
     """
     found = run.kept(place)
     if not groups:
-        return dict(zip(names, found))
+        return dict(zip(names, map(_as_array, found)))
     return {name: kept for index, group in enumerate(groups)
             for name, kept in zip(group, found[index])}

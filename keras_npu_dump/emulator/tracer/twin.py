@@ -14,7 +14,7 @@ from keras_npu_dump.emulator.functions.flat import Flat
 from keras_npu_dump.emulator.tracer import runs
 from keras_npu_dump.emulator.tracer.dump_plan import Plan
 from keras_npu_dump.emulator.tracer.instrument import Instrumented
-from keras_npu_dump.emulator.tracer.runs import Keep, Run
+from keras_npu_dump.emulator.tracer.runs import Keep, Reading
 
 _NUMBERS = itertools.count()
 
@@ -115,7 +115,7 @@ class TwinRun(NamedTuple):
 
     outputs: List[Any]
     places: List[Any]
-    run: Optional[Run]
+    run: Optional[Reading]
 
 
 def _check(definitions: List[Any]) -> None:

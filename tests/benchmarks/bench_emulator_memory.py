@@ -112,7 +112,7 @@ def main():
                   " times%s; %d files" % (
                       net, mode, peak, peak / plain[0], MODES[mode], seconds, seconds / plain[1],
                       " (goal %.1f)" % TIME_GOALS[(net, mode)] if (net, mode) in TIME_GOALS else "",
-                      files))
+                      files), flush=True)
     return None
 
 

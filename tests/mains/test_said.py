@@ -97,9 +97,10 @@ def test_options_set_after_open_are_told_where_a_loop_trains(tmp_path):
         " `keras-npu-dump run late_options.py`.",
         "warning: "
         "No fit() with an NpuDumpCallback and no DumpSession was seen: what was dumped is tied to"
-        " the executions of each training function, and epochs are not known."
-        " `with DumpSession() as dump:` around the loop, `with dump.step():` around each step and"
-        " `dump.next_epoch()` between epochs tie it to batches."]
+        " the executions of each training function, and epochs are not known. NpuDumpCallback()"
+        " among the callbacks of fit(), or in a loop of the script's own `with DumpSession() as"
+        " dump:` around it, `with dump.step():` around each step and `dump.next_epoch()` between"
+        " epochs, tie it to batches."]
     assert [step for step, _ in trained(manifest(tmp_path))[0]] == [1]
 
 

@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 from keras_npu_dump import collect, open_run
+from keras_npu_dump.collector.pairing import loads
 from keras_npu_dump.export.msaccucmp import export_msaccucmp
 from keras_npu_dump.records.manifest import load_manifest
 from tests.collect import making
@@ -164,3 +165,22 @@ def test_a_manifest_without_loads_is_read_as_version_0_1_0_meant_it(tmp_path):
     pair, = load_manifest(str(path)).pairs
     assert [(load, [one.model_id for one in steps]) for load, steps in pair.executions()] == [
         (0, [5]), (1, [8])]
+
+
+def test_any_number_of_builds_is_sorted_out_without_looking_at_each_pair(monkeypatch):
+    looks = []
+    may_hold = loads._Load.may_hold
+    monkeypatch.setattr(loads._Load, "may_hold",
+                        lambda self, model: looks.append(1) or may_hold(self, model))
+
+    class Folder:
+        model_name = "train"
+
+        def __init__(self, number, index):
+            self.model_id, self.data_index = number, index
+            self.first_time = 10 * number + index
+            self.operators = frozenset(["op%d" % number])
+
+    found = loads.loads_of([Folder(number, index) for number in range(400) for index in (0, 1)])
+    assert sorted(found.values()) == list(range(400))  # each counted from 0 anew
+    assert len(looks) <= 400 * loads._NEAR

@@ -8,7 +8,7 @@ import resource
 import sys
 import weakref
 
-LENGTH, SIZE = 60, 1 << 21  # operators, and elements of 4 bytes of what each makes
+LENGTH, SIZE = 30, 1 << 21  # operators, and elements of 4 bytes of what each makes
 
 
 def nets(result, dump_path, data, *scenarios):

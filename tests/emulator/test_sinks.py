@@ -12,7 +12,7 @@ from tests.emulator import conftest, processes
 
 SCRIPT = pathlib.Path(__file__).resolve().parent / "sink_nets.py"
 # Updates, dropout (a twin in every step on Keras 2), loops, loops of updates, branches, float16.
-SCENARIOS = ("conv", "dropout", "lstm", "two_steps", "custom_loop", "mixed")
+SCENARIOS = ("dropout", "lstm", "two_steps", "custom_loop", "mixed")
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_large_values_are_let_go_before_the_execution_has_ended(tmp_path, data):
     done = processes.run_file(SCRIPT, "chain", tmp_path, data, cwd=tmp_path,
                               env={"MALLOC_MMAP_THRESHOLD_": "1000000"})
     before, after, most, left, equal = json.loads(done.stdout.strip().splitlines()[-1])
-    # 120 values of 8 MB; a block has 16 MB or more, and two of them may wait.
+    # 60 values of 8 MB; a block has 16 MB or more, and two of them may wait.
     assert most <= 6 * (8 << 20) and left == 0 and equal
     assert after - before < 120
-    assert sum(1 for _ in tmp_path.rglob("Sin.*")) == 60
+    assert sum(1 for _ in tmp_path.rglob("Sin.*")) == 30

@@ -21,6 +21,7 @@ _NEVER = 1 << 63  # later than any time; of names without one
 # Of two models of one name, the share of the smaller one's operators that only a second build
 # has in common: a graph that took other branches since still shares more, parts share none.
 _SAME_BUILD = 0.5
+_NEAR = 32
 
 
 def loads_of(folders: Sequence[DumpFolder]) -> Dict[Model, int]:
@@ -41,7 +42,9 @@ def loads_of(folders: Sequence[DumpFolder]) -> Dict[Model, int]:
     found.sort(key=lambda one: one.begin)
     loads: List[_Load] = []
     for model in found:
-        fitting = [load for load in loads if load.may_hold(model)]
+        # Parts of one load come near each other; of graphs built any number of times only the
+        # last builds are looked at.
+        fitting = [load for load in loads[-_NEAR:] if load.may_hold(model)]
         if fitting:
             min(fitting, key=lambda load: load.distance(model)).add(model)
         else:
@@ -86,17 +89,19 @@ class _Load:
         self.models = [model]
         # data_index -> when its first and its last part began.
         self._spans = {index: (time, time) for index, time in model.times.items()}
+        self._operators = set(model.operators)
 
     def add(self, model: _Model) -> None:
         """Takes in a further part."""
         self.models.append(model)
         self._spans = _joined(self._spans, model)
+        self._operators |= model.operators
 
     def may_hold(self, model: _Model) -> bool:
         """Whether a model may be a further part: it has other operators than those of its name,
         and its executions came when the others did."""
-        if any(_is_same_build(one, model) for one in self.models
-               if one.key[0] == model.key[0]):
+        if not self._operators.isdisjoint(model.operators) and any(
+                _is_same_build(one, model) for one in self.models if one.key[0] == model.key[0]):
             return False
         alone = {index: (time, time) for index, time in model.times.items()}
         # Where a loop's size was changed, indices do not rise with time, and tell nothing.

@@ -66,7 +66,7 @@ def _caller() -> Optional[Any]:
     while frame is not None:
         file = frame.f_code.co_filename
         inside = (file.startswith("<frozen") or "/importlib/" in file
-                  or os.path.abspath(file).startswith(_OURS + os.sep)
+                  or file.startswith(_OURS + os.sep)
                   or any(part in file for part in _LIBRARIES)
                   or "ag__" in frame.f_code.co_freevars)  # code that AutoGraph has written
         if not inside:

@@ -4,7 +4,7 @@ A twin calls functions of this module from TensorFlow's threads (as PyFunc). A g
 round of a body, whose values are all small gives them out at its end (AT_END). Another one
 asks for a place when it begins (BEGIN), and gives values out as they come (AT_ONCE), of which
 something smaller is kept there. All know the execution by the number that went into the twin
-with the arguments. They never raise: a training does not end for its dump.
+with the arguments. What keeping a value raises does not reach the training.
 """
 from __future__ import annotations
 

@@ -128,3 +128,9 @@ def run_command(command, folder, env=None, check=True, timeout=300):
     if check and done.returncode:
         raise AssertionError("status %d\n%s\n%s" % (done.returncode, done.stdout, done.stderr))
     return done
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """The tests of a file run in one process: trainings that several of them look at run once."""
+    from xdist.scheduler import LoadFileScheduling
+    return LoadFileScheduling(config, log)

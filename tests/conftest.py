@@ -130,6 +130,7 @@ def run_command(command, folder, env=None, check=True, timeout=300):
     return done
 
 
+@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
 def pytest_xdist_make_scheduler(config, log):
     """The tests of a file run in one process: trainings that several of them look at run once."""
     from xdist.scheduler import LoadFileScheduling

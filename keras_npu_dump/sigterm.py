@@ -135,26 +135,41 @@ def end_if_cut_short(error: BaseException) -> None:
     Python checks for signals as it enters a function, so the handler, too, may be left by a
     KeyboardInterrupt; the traceback tells.
     """
+    if _STATE.action is None:
+        return
     trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == _handle.__code__.co_filename and (
-                _STATE.action is not None):
-            _end()
+    while trace is not None and trace.tb_frame.f_code is not _handle.__code__:
         trace = trace.tb_next
+    if trace is not None or _STATE.begun is not None:
+        _end()
 
 
 def _end() -> None:
+    # SIGINT may come into each of these lines until it is ignored, and each enters a function.
     try:
-        _ignore_sigint()
-        _STATE.ending = True
-        action = _STATE.action
-        if action is not None:
-            action()
+        _act()
+    finally:
+        try:
+            _act()
+        finally:
+            try:
+                _act()
+            finally:
+                os._exit(STATUS)
+
+
+def _act() -> None:
+    """Does what is done at the end, once."""
+    _ignore_sigint()
+    if _STATE.ending:
+        return
+    _STATE.ending = True
+    try:
+        if _STATE.action is not None:
+            _STATE.action()
     except BaseException:  # pylint: disable=broad-except
         with contextlib.suppress(BaseException):
             traceback.print_exc()
-    finally:
-        os._exit(STATUS)
 
 
 def _ignore_sigint() -> None:

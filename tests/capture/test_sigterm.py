@@ -169,6 +169,53 @@ def test_both_signals_while_the_script_imports(tmp_path, numbers, statuses, impo
                 assert record["cause"] in ("interrupted by SIGTERM", "interrupted by SIGINT")
 
 
+# A script that catches it in the first two goes on, see docs/process.md.
+@pytest.mark.parametrize("function, caught", [
+    ("_handle", False), ("_end", False), ("_act", True), ("_ignore_sigint", True)])
+def test_ctrl_c_as_the_handler_enters_a_function(tmp_path, function, caught):
+    code = OPENED + """
+import os, signal, sys
+from keras_npu_dump import sigterm
+def enters(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and (code.co_filename, code.co_name) == (sigterm.__file__, %r):
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+print("ready", flush=True)
+sys.setprofile(enters)
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+except KeyboardInterrupt:
+    if not %r:
+        raise
+""" % (function, caught)
+    status, _, err = signalled(tmp_path, code, [], DUMPING)
+    folder, = tmp_path.glob("d/runs/*")
+    record = json.loads((folder / "run.json").read_text())
+    assert (status, record["status"], record["cause"]) == (
+        143, "failed", "interrupted by SIGTERM"), err
+
+
+@pytest.mark.parametrize("numbers, status", [([signal.SIGINT], 130), ([signal.SIGTERM], 143)])
+def test_ctrl_c_while_a_program_is_started_is_ctrl_c(tmp_path, numbers, status):
+    # Before Python 3.10 a function of ours stands around the fork.
+    code = OPENED + """
+import os, signal, subprocess, sys, _posixsubprocess
+from keras_npu_dump import sigterm
+original = _posixsubprocess.fork_exec
+def enters(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code.co_name in ("fork_exec", "_execute_child"):
+        sys.setprofile(None)
+        os.kill(os.getpid(), %d)
+print("ready", flush=True)
+sys.setprofile(enters)
+subprocess.call(["true"])
+""" % numbers[0]
+    assert signalled(tmp_path, code, [], DUMPING)[0] == status
+
+
 def test_a_handler_of_the_scripts_own_stays(tmp_path):
     code = """
 import os, signal, sys

@@ -20,7 +20,9 @@ hypothesis.settings.load_profile("any machine")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 # Where scripts that tests start find their modules, before what is installed.
-PATHS = [str(ROOT)]
+_NO_TENSORFLOW, _NO_SKLEARN = (str(ROOT / "tests" / name) for name in (
+    "no_tensorflow", "no_sklearn"))
+PATHS = [str(ROOT), _NO_SKLEARN]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts a command in the background has it ignore Ctrl-C, and its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -65,7 +67,7 @@ def caplog(caplog):
 def without_tensorflow():
     """Scripts that are started meanwhile find an empty module in TensorFlow's place: importing
     npu_device imports it, which takes seconds, and they need none."""
-    PATHS.append(str(ROOT / "tests" / "no_tensorflow"))
+    PATHS.append(_NO_TENSORFLOW)
     try:
         yield
     finally:
@@ -73,13 +75,28 @@ def without_tensorflow():
 
 
 @contextlib.contextmanager
-def with_tensorflow():
-    """Takes `without_tensorflow` back, for the one script of a file that needs it."""
-    before, PATHS[:] = list(PATHS), [one for one in PATHS if not one.endswith("no_tensorflow")]
+def _with(stub):
+    before, PATHS[:] = list(PATHS), [one for one in PATHS if one != stub]
     try:
         yield
     finally:
         PATHS[:] = before
+
+
+def with_tensorflow():
+    """Takes `without_tensorflow` back, for the one script of a file that needs it."""
+    return _with(_NO_TENSORFLOW)
+
+
+def with_sklearn():
+    """Scripts that are started meanwhile find scikit-learn, for the examples take their data
+    from it."""
+    return _with(_NO_SKLEARN)
+
+
+def python_path(*further):
+    """PYTHONPATH of scripts that tests start."""
+    return os.pathsep.join([*PATHS, *further])
 
 
 @pytest.fixture
@@ -114,7 +131,7 @@ def command_environment(env=None):
     variables = {name: value for name, value in os.environ.items()
                  if not name.startswith(("DUMP_G", "NPU_", "ASCEND_", "RANK_", "KERAS_NPU_"))}
     variables.update({
-        "PYTHONPATH": os.pathsep.join(PATHS), "TF_CPP_MIN_LOG_LEVEL": "2",
+        "PYTHONPATH": python_path(), "TF_CPP_MIN_LOG_LEVEL": "2",
         "CUDA_VISIBLE_DEVICES": "-1", "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONWARNINGS": "ignore"})
     variables.update(env or {})
     return {name: value for name, value in variables.items() if value is not None}

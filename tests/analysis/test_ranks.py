@@ -11,7 +11,6 @@ from keras_npu_dump.analysis.triage.triage import triage
 from keras_npu_dump.formats.tensor import dump_file
 from tests.analysis.conftest import triage_command
 from tests.analysis.synthetic import Job, op, spread
-from tests.conftest import ROOT
 from tests.emulator.processes import environment
 
 NET = """
@@ -40,8 +39,7 @@ def four_ranks(tmp_path_factory):
     (folder / "train.py").write_text(NET)
     processes = []
     for rank in range(4):
-        env = environment({"RANK_ID": str(rank), "RANK_SIZE": "1", "ASCEND_DEVICE_ID": str(rank),
-                           "PYTHONPATH": str(ROOT)})
+        env = environment({"RANK_ID": str(rank), "RANK_SIZE": "1", "ASCEND_DEVICE_ID": str(rank)})
         processes.append(subprocess.Popen(
             [sys.executable, "-m", "keras_npu_dump", "run", "--emulate", "--data_dump_path=dump",
              "--data_dump_step=0-4", "--data_dump_data=stats", "train.py"],

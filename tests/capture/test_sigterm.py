@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.capture.test_script_run import RUN
-from tests.conftest import PATHS
+from tests.conftest import python_path
 
 pytestmark = pytest.mark.usefixtures("no_tensorflow")
 
@@ -23,7 +23,7 @@ def signalled(folder, code, numbers, start, pauses=0.0, timeout=120):
       Its status, as a shell sees it, stdout without "ready", and stderr.
     """
     (folder / "train.py").write_text(code)
-    env = dict(os.environ, PYTHONPATH=os.pathsep.join(PATHS), TF_CPP_MIN_LOG_LEVEL="2",
+    env = dict(os.environ, PYTHONPATH=python_path(), TF_CPP_MIN_LOG_LEVEL="2",
                CUDA_VISIBLE_DEVICES="-1")
     process = subprocess.Popen(start + ["train.py"], cwd=str(folder), env=env,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT, run_command
+from tests.conftest import ROOT, run_command, with_sklearn
 
 COMMAND = [sys.executable, "-m", "keras_npu_dump"]
 
@@ -20,8 +20,9 @@ def run(folder, *arguments, **kwargs):
 def dumped(tmp_path_factory):
     """The digits, trained for two epochs with validation, iterations 0 and 5 dumped."""
     folder = tmp_path_factory.mktemp("digits")
-    run(folder, "run", "--emulate", "--data_dump_step=0|5", "--data_dump_path=d",
-        ROOT / "examples" / "digits_plain.py")
+    with with_sklearn():
+        run(folder, "run", "--emulate", "--data_dump_step=0|5", "--data_dump_path=d",
+            ROOT / "examples" / "digits_plain.py")
     return folder / "d"
 
 
@@ -56,15 +57,17 @@ def test_collect_answers_which_belongs_to_which(dumped):
     [sys.executable, str(ROOT / "examples" / "digits_fit.py"), "--emulate", "--data_dump_flag",
      "--data_dump_step=0|5"]])
 def test_the_main_with_flags_dumps_by_itself_and_under_run(tmp_path, command):
-    run_command(command, tmp_path)
+    with with_sklearn():
+        run_command(command, tmp_path)
     pair = training_pair(manifest_of(tmp_path, "output/data_dump"))
     assert pair["confidence"] == "exact"
     assert [one["iteration"]["batch"] for one in pair["steps"]] == [0, 5]
 
 
 def test_the_main_with_flags_does_nothing_without_them(tmp_path):
-    run_command([sys.executable, str(ROOT / "examples" / "digits_fit.py"), "--emulate",
-                 "--epochs=1"], tmp_path)
+    with with_sklearn():
+        run_command([sys.executable, str(ROOT / "examples" / "digits_fit.py"), "--emulate",
+                     "--epochs=1"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from tests.conftest import ROOT
+from tests.conftest import python_path
 
 _CLEARED = ("DUMP_GE_GRAPH", "DUMP_GRAPH_PATH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_FORMAT",
             "NPU_COLLECT_PATH", "ASCEND_WORK_PATH", "ASCEND_DEVICE_ID", "RANK_ID", "RANK_SIZE",
@@ -14,7 +14,7 @@ _CLEARED = ("DUMP_GE_GRAPH", "DUMP_GRAPH_PATH", "DUMP_GRAPH_LEVEL", "DUMP_GRAPH_
 def environment(extra=None):
     """This process's environment, quiet, on the CPU and without dump settings."""
     env = {key: value for key, value in os.environ.items() if key not in _CLEARED}
-    env.update({"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "2",
+    env.update({"PYTHONPATH": python_path(), "TF_CPP_MIN_LOG_LEVEL": "2",
                 "CUDA_VISIBLE_DEVICES": "-1"})
     env.update(extra or {})
     return env

@@ -1,16 +1,16 @@
 """Do mains run as they do without us, whenever they import and however they open their device?"""
 import importlib.util
 import json
-import os
 import re
 import sys
 
 import pytest
 
+from tests.conftest import python_path
 from tests.mains.running import MAINS, manifest, run_main, run_plain, run_script, trained
 
 FIRST = (0, (0, 0, 0))
-VENDOR = {"PYTHONPATH": os.pathsep.join([str(MAINS.parent.parent), str(MAINS / "vendor")])}
+VENDOR = {"PYTHONPATH": python_path(str(MAINS / "vendor"))}
 
 
 def losses(done):

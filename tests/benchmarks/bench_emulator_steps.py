@@ -1,13 +1,15 @@
 """What does the emulator cost a training step?
 
-    python -m tests.benchmarks.bench_emulator_steps [--rounds 3]
+    python -m tests.benchmarks.bench_emulator_steps [--rounds 5] [--net conv] [--mode fetched]
 
-Each figure is of a process of its own, since `as_default()` has no undo; the settings
-take turns. `plain` is TensorFlow with the two settings that bit-equality needs,
-`default` with its own. Goals: `armed` (steps outside dumped ones) within 10 percent of
-plain on a net whose step takes about 100 ms; `fetched` (every operator's values in
-numpy, before writing) at most 1.6 times plain on the conv net, beside tfdbg v2.
-`dropout` is the residual net with dropout, where Keras 2 needs the twin in every step.
+Each figure is the median of a process of its own, since `as_default()` has no undo; the
+settings take turns, and each is divided by the plain process of its round: the median of
+those ratios counts, and least and most of them tell how steady the machine was. `plain`
+is TensorFlow with the two settings that bit-equality needs, `default` with its own. Goals:
+`armed` (steps outside dumped ones) within 10 percent of plain on a net whose step takes
+about 100 ms; `fetched` (every operator's values in numpy, before writing) at most 1.6 times
+plain on the conv net, beside tfdbg v2. `dropout` is the residual net with dropout, where
+Keras 2 needs the twin in every step.
 """
 import argparse
 import json
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import time
 
-NETS = (("residual", 40), ("dropout", 40), ("conv", 200))
+STEPS = {"residual": 40, "dropout": 40, "conv": 400}
 MODES = ("plain", "default", "emulated", "armed", "fetched", "tfdbg")
 
 
@@ -108,19 +110,25 @@ def main():
         net, mode, folder, steps = sys.argv[2:]
         return child(net, mode, folder, int(steps))
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--net", choices=sorted(STEPS), action="append")
+    parser.add_argument("--mode", choices=MODES[1:], action="append")
     args = parser.parse_args()
-    for net, steps in NETS:
-        best = {mode: [float("inf")] * 2 for mode in MODES}
+    for net in args.net or STEPS:
+        found = {mode: [] for mode in ("plain", *(args.mode or MODES[1:]))}
         for _ in range(args.rounds):
-            for mode in MODES:
-                columns = zip(*run(net, mode, steps))
-                best[mode] = [min(pair) for pair in zip(
-                    best[mode], (statistics.median(column) for column in columns))]
-        print("%s, ms a step: clock and CPU (best median of %d processes)" % (net, args.rounds))
-        for mode in MODES:
-            ratios = [value / plain for value, plain in zip(best[mode], best["plain"])]
-            print("  %-9s %8.2f %8.2f   %.2f %.2f of plain" % (mode, *best[mode], *ratios))
+            for mode, figures in found.items():
+                figures.append([statistics.median(column)
+                                for column in zip(*run(net, mode, STEPS[net]))])
+        print("%s: a step, by the clock and of CPU time; medians of %d processes"
+              % (net, args.rounds))
+        for mode, figures in found.items():
+            columns = []
+            for own, plain in zip(zip(*figures), zip(*found["plain"])):
+                ratios = [one / other for one, other in zip(own, plain)]
+                columns.append("%7.2f ms, %.2f of plain (%.2f to %.2f)" % (
+                    statistics.median(own), statistics.median(ratios), min(ratios), max(ratios)))
+            print("  %-9s %s" % (mode, "; ".join(columns)), flush=True)
     return None
 
 

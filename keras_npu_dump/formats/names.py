@@ -3,9 +3,13 @@
     A  <op_type>.<op_name>.<task_id>.<stream_id>.<timestamp>
     B  A.<task_type>.<context_id>.<thread_id>.<device_id>     Atlas A2, FFTS+
     C  <op_type>.<op_name>.<task_id>.<timestamp>              very old
+    D  <op_type>.<op_name>.<dump_number>.<task_id>.<stream_id>.<timestamp>
+       D.FFTSPLUS.<context_id>.<thread_id>.<device_id>       newest runtime
 
-and `.csv` behind A or B for statistics (runtime `dump_task.cpp`; msaccucmp
-`reg_manager.py` knows C). Type and name are sanitised; what a name really was
+and `.csv` behind A, B or D for statistics (runtime `dump_task.cpp`; D: adump
+`dump_stream_info.cpp`; msaccucmp `reg_manager.py` knows C). Exception dumps have the
+host's local time, 17 digits down to the millisecond, in the last place (adump
+`dump_args_callback.cpp`, `dump_operator.cpp`): they are no data dumps. Type and name are sanitised; what a name really was
 stands in the header of a tensor dump. Names too long for the file system
 become digits, see `mapping.py`.
 """
@@ -18,6 +22,12 @@ _SANITISE = str.maketrans(" ./\\", "____")
 
 _MAX_DIGITS = 20  # of a 64-bit number
 _TIME_DIGITS = 16  # of microseconds since 1970, from 2001 to 2286
+# YYYYMMDDhhmmssmmm. As microseconds since 1970 it would be of the year 2600 or later.
+_LOCAL_TIME = re.compile(
+    r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+    r"(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][0-9]{3}")
+_FFTSPLUS = "FFTSPLUS"  # in form D; in form B it is the number 4
+_FFTSPLUS_TYPE = 4
 
 _SLICE = re.compile(r"_lxslice([0-9]+)$")
 _SGT_GRAPH = re.compile(r"^.*sgt_graph_([0-9]+)_", re.DOTALL)
@@ -33,11 +43,12 @@ class DumpName(NamedTuple):
       op_type, op_name: sanitised; op_name is "" in rare old files without it.
       task_id, stream_id: None where absent. In form B the vendor's document
         puts the stream first and the vendor's code the task: the numbers are
-        read in the code's order and `order_uncertain` is True.
+        read in the code's order and `order_uncertain` is True. Form D has one order.
       timestamp: microseconds since 1970 by the device's clock.
       task_type: of form B (4 is FFTS+), with context_id, thread_id and
         device_id; 65535 is "none".
       csv: True for statistics.
+      dump_number: of form D, which counts the dumps of an operator.
     """
     op_type: str
     op_name: str
@@ -50,6 +61,7 @@ class DumpName(NamedTuple):
     device_id: Optional[int] = None
     csv: bool = False
     order_uncertain: bool = False
+    dump_number: Optional[int] = None
 
     @property
     def is_overflow(self) -> bool:
@@ -93,9 +105,9 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
       file_name: without its folder.
 
     Returns:
-      DumpName; None for a name of none of the three forms, and for digits that
-      stand for a long name (`mapping.py` resolves those). Numbers of more than 20
-      digits are none.
+      DumpName; None for a name of none of the four forms, of an exception dump, and
+      for digits that stand for a long name (`mapping.py` resolves those). Numbers of
+      more than 20 digits are none.
     """
     parts = file_name.split(".")
     csv = parts[-1] == "csv"
@@ -108,13 +120,18 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
         op_type, op_name, task, stream, time = parts
         if task.isdigit() and stream.isdigit() and time.isdigit() \
                 and op_type and op_type != "exception_info" \
-                and len(task) < 21 > len(stream) and len(time) < 21:
+                and len(task) < 21 > len(stream) and len(time) < 21 \
+                and (len(time) == 16 or not _LOCAL_TIME.fullmatch(time)):
             return _new(DumpName, (op_type, op_name, int(task), int(stream),
                                    int(time), None, None, None, None, csv,
-                                   False))
+                                   False, None))
         return None
-    if count < 3 or count > 9 or not parts[0] \
+    if count < 3 or not parts[0] \
             or parts[0] == "exception_info":  # another tool's, same pattern
+        return None
+    if count == 10:
+        return _form_d_fftsplus(parts, file_name, csv)
+    if count > 9 or _LOCAL_TIME.fullmatch(parts[-1]):
         return None
     # Type and name hold no dot, so the numbers begin at the third field; in
     # old files without a name at the second.
@@ -138,6 +155,9 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
         return DumpName(op_type, op_name, n[0], None, n[1], n[2], n[3], n[4],
                         n[5], csv)
     if count == 6:
+        if len(parts[5]) == _TIME_DIGITS != len(parts[4]):
+            return DumpName(op_type, op_name, n[1], n[2], n[3], csv=csv,
+                            dump_number=n[0])
         # One number behind the time; msaccucmp's pattern allows it.
         return DumpName(op_type, op_name, n[0], n[1], n[2], None, None, None,
                         n[3], csv, True)
@@ -146,6 +166,14 @@ def parse_dump_name(file_name: str) -> Optional[DumpName]:
         if named is not None and len(parts[2]) == _TIME_DIGITS:
             return DumpName(op_type, "", named[0], None, n[0], csv=csv)
     return None
+
+
+def _form_d_fftsplus(parts: List[str], file_name: str, csv: bool) -> Optional[DumpName]:
+    n = _numbers(parts[2:6] + parts[7:], file_name)
+    if n is None or parts[6] != _FFTSPLUS or len(parts[5]) != _TIME_DIGITS:
+        return None
+    return DumpName(parts[0], parts[1], n[1], n[2], n[3], _FFTSPLUS_TYPE, n[4], n[5],
+                    n[6], csv, dump_number=n[0])
 
 
 def _numbers(parts: List[str], file_name: str) -> Optional[List[int]]:
@@ -171,15 +199,16 @@ def format_dump_name(name: DumpName) -> str:
     parts = [sanitise(name.op_type)]
     if name.op_name:
         parts.append(sanitise(name.op_name))
-    for number in (name.task_id, name.stream_id, name.timestamp):
+    for number in (name.dump_number, name.task_id, name.stream_id, name.timestamp):
         if number is not None:
             parts.append(str(number))
     if name.task_type is None:
         if name.device_id is not None:
             parts.append(str(name.device_id))
     else:
+        parts.append(str(name.task_type) if name.dump_number is None else _FFTSPLUS)
         parts.extend(str(number or 0) for number in (
-            name.task_type, name.context_id, name.thread_id, name.device_id))
+            name.context_id, name.thread_id, name.device_id))
     if name.csv:
         parts.append("csv")
     return ".".join(parts)

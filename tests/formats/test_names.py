@@ -81,6 +81,54 @@ def test_every_real_dump_name_is_what_a_person_would_say(shared_fixtures):
     assert seen == len(EXPECTED)
 
 
+# As the newest runtime makes them (adump dump_stream_info.cpp).
+NUMBERED = {
+    "MatMulV2.dense_MatMul.7.12.4.1725960383079645":
+        DumpName("MatMulV2", "dense_MatMul", 12, 4, 1725960383079645, dump_number=7),
+    "MatMulV2.dense_MatMul.0.12.4.1725960383079645.csv":
+        DumpName("MatMulV2", "dense_MatMul", 12, 4, 1725960383079645, csv=True,
+                 dump_number=0),
+    "Conv2D.conv.3.2.9.1725960383079645.FFTSPLUS.330.1.5":
+        DumpName("Conv2D", "conv", 2, 9, 1725960383079645, 4, 330, 1, 5,
+                 dump_number=3),
+    "Conv2D.conv.3.2.9.1725960383079645.FFTSPLUS.330.1.5.csv":
+        DumpName("Conv2D", "conv", 2, 9, 1725960383079645, 4, 330, 1, 5, True,
+                 dump_number=3),
+    "Opdebug.Node_OpDebug.1.0.3.1725960383079645":
+        DumpName("Opdebug", "Node_OpDebug", 0, 3, 1725960383079645, dump_number=1),
+}
+
+
+@pytest.mark.parametrize("name", sorted(NUMBERED))
+def test_names_of_the_newest_runtime_with_their_dump_number(name):
+    assert names.parse_dump_name(name) == NUMBERED[name]
+    assert names.format_dump_name(NUMBERED[name]) == name
+
+
+@pytest.mark.parametrize("name", [
+    "te_gatherv2_064b.5.1.0.3.20240912164014958", "te_gatherv2_064b.5.1.0.20240912164014958",
+    "te_gatherv2_064b.gather.5.1.20240912164014958", "te_gatherv2_064b.5.1.20240912164014958",
+    "te_gatherv2_064b.1.20240912164014958", "GatherV2.gather.1.2.3.20240912164014958.csv",
+    "exception_info.5.1.1706152473105513"])
+def test_exception_dumps_are_no_data_dumps(name):
+    assert names.parse_dump_name(name) is None
+    assert names.classify(name) == "foreign"
+
+
+@pytest.mark.parametrize("name", [
+    "Conv2D.conv.3.2.9.1725960383079645.FFTS.330.1.5",
+    "Conv2D.conv.3.2.9.172596038307964.FFTSPLUS.330.1.5",
+    "Conv2D.conv.3.2.9.1725960383079645.4.330.1.5",
+    "Conv2D.conv.3.2.x.1725960383079645.FFTSPLUS.330.1.5",
+    "Conv2D.conv.3.2.9.1725960383079645.FFTSPLUS.330.1.5.6"])
+def test_what_only_looks_like_the_newest_form_is_foreign(name):
+    assert names.classify(name) == "foreign"
+
+
+def test_seventeen_digits_that_are_no_date_are_a_time():
+    assert names.parse_dump_name("Add.a.1.2.20241912164014958").timestamp == 20241912164014958
+
+
 def test_real_statistics_names_are_dump_names_with_csv(shared_fixtures):
     (_, text), = real_names(shared_fixtures, "stats_file")
     name = text.rpartition(" ")[2]

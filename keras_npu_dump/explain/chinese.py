@@ -140,6 +140,11 @@ EXPLANATIONS: Dict[str, Explanation] = {
         "存在在图之外单独执行的算子的文件。",
         "Eager 代码：每个算子单独执行，不属于任何图文件。",
         "如果不是训练的一部分，无需处理。否则把它放进 tf.function。"),
+    "exception-files": Explanation(
+        "数据 dump 旁边有异常 dump：extra-info/data-dump。",
+        "设置了 enable_exception_dump、NPU_COLLECT_PATH 或 ASCEND_DUMP_SCENE 时，有算子在设备上执行"
+        "失败：它的输入以 kernel 名写成文件。",
+        "对数据 dump 无需处理。文件名给出失败的 kernel，用厂商工具读取。"),
     "output-deleted": Explanation(
         "训练还在运行时，dump 数据、图或记录被人删除。",
         "脚本清空了自己的输出目录，或者机器上的清理任务所为；或者另一次运行使用了同一个目录。",

@@ -155,6 +155,12 @@ EXPLANATIONS: Dict[str, Explanation] = {
         "There are files of operators that ran by themselves, outside any graph.",
         "Eager code: each operator is executed for itself, and belongs to no graph file.",
         "Nothing, if it is no part of the training. Otherwise put it into a tf.function."),
+    "exception-files": Explanation(
+        "There is an exception dump beside the data dump: extra-info/data-dump.",
+        "An operator failed on the device while enable_exception_dump, NPU_COLLECT_PATH or"
+        " ASCEND_DUMP_SCENE was set: what it was given was written, under the name of its kernel.",
+        "Nothing, for the data dump. The files name the kernel that failed; the vendor's tools read"
+        " them."),
     "output-deleted": Explanation(
         "Somebody deleted dump data, graphs or records while the training still ran.",
         "The script clears its output folder, or a job of the machine does; another run used the"

@@ -45,6 +45,7 @@ SEVERITY = {
     "run-crashed": WARNING,       # the training died: killed, or by an exception
     "operator-foreign": WARNING,  # files of operators that their graph does not have
     "single-operator": INFO,      # files of operators that ran outside any graph
+    "exception-files": INFO,      # an exception dump beside the data dump
     "output-deleted": WARNING,    # somebody deleted what a running training had written
     "sampled": INFO,              # not every file was opened
 }

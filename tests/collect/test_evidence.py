@@ -364,3 +364,24 @@ def test_operators_that_ran_outside_any_graph_are_no_error(tmp_path):
     manifest = collect(str(tmp_path))
     assert len(manifest.pairs) == 2
     assert making.codes(manifest) == ["single-operator"] and manifest.errors == []
+
+
+@pytest.mark.parametrize("device", ["0", "7"])
+@pytest.mark.parametrize("name", [
+    "te_gatherv2_064b.5.1.0.3.20240912164014958", "exception_info.5.1.1706152473105513",
+    "GatherV2.embedding_GatherV2.5.1.1706152473105513"])
+def test_an_exception_dump_inside_is_told_in_one_line(tmp_path, device, name):
+    making.plain_job(tmp_path)
+    before = collect(str(tmp_path))
+    folder = tmp_path / "extra-info" / "data-dump" / device
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(b"\0" * 100)
+    (folder / "5.1.20240912164014958.bin").write_bytes(b"\0" * 100)
+    manifest = collect(str(tmp_path))
+    assert manifest.pairs == before.pairs
+    assert making.codes(manifest) == [*making.codes(before), "exception-files"]
+    assert [one.path for one in manifest.problems if one.code == "exception-files"] == [
+        os.path.join("extra-info", "data-dump")]
+    for path in (folder, folder.parent, folder.parent.parent):
+        manifest = collect(str(path), write=False)
+        assert not manifest.pairs and "exception-files" in making.codes(manifest)

@@ -29,6 +29,8 @@ from keras_npu_dump.records.problems import Problems
 _LOOK = 200
 # Folders at the top of a dump path that hold no dump data.
 _OWN = (RUNS, GRAPHS)
+# Above the folders of devices that hold exception dumps (adump `dump_args_callback.cpp`).
+_EXCEPTION_DUMP = ("extra-info", "data-dump")
 
 
 class Tree(NamedTuple):
@@ -95,6 +97,9 @@ def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...
     pending: List[Tuple[str, Tuple[str, ...]]] = [(root, ())]
     while pending:
         path, below = pending.pop()
+        if _is_exception_dump(path):
+            _tell_exception_dump(path, problems)
+            continue
         try:
             folders, listing = _list(path, problems)
         except OSError as error:
@@ -113,6 +118,19 @@ def _walk(root: str, problems: Problems, only: Optional[Callable[[Tuple[str, ...
                            if only is None or only(below + (name,)))
         if listing[0] or not folders:
             yield path, below, listing
+
+
+def _is_exception_dump(path: str) -> bool:
+    """Whether it is the folder of exception dumps, or that of a device in it."""
+    parts = tuple(path.split(os.sep)[-3:])
+    return _EXCEPTION_DUMP in (parts[-2:], parts[:2])
+
+
+def _tell_exception_dump(path: str, problems: Problems) -> None:
+    problems.add(
+        "exception-files", "%s holds an exception dump (what operators were given when they failed"
+        " on the device) and no data dump: it is left alone" % os.path.join(*_EXCEPTION_DUMP),
+        path=path)
 
 
 Listing = Tuple[List[str], "array.array[int]"]

@@ -9,9 +9,10 @@
 and `.csv` behind A, B or D for statistics (runtime `dump_task.cpp`; D: adump
 `dump_stream_info.cpp`; msaccucmp `reg_manager.py` knows C). Exception dumps have the
 host's local time, 17 digits down to the millisecond, in the last place (adump
-`dump_args_callback.cpp`, `dump_operator.cpp`): they are no data dumps. Type and name are sanitised; what a name really was
-stands in the header of a tensor dump. Names too long for the file system
-become digits, see `mapping.py`.
+`dump_args_callback.cpp`, `dump_operator.cpp`): they are no data dumps.
+
+Type and name are sanitised; what a name really was stands in the header of a tensor
+dump. Names too long for the file system become digits, see `mapping.py`.
 """
 from __future__ import annotations
 

@@ -286,5 +286,5 @@ def test_float_status_is_that_of_what_it_waits_for():
     assert status(tf.constant([1.0])).numpy().tolist() == [0] * 8
     assert status(tf.constant([1.0, 1000.0])).numpy().tolist() == [1] + [0] * 7
     assert status(tf.constant([float("nan")])).numpy()[0] == 1
-    with pytest.raises(RuntimeError, match=r"under tf\.control_dependencies"):
-        gen_npu_ops.npu_get_float_status_v2()
+    # Of nothing it tells nothing, as the adapter's operator, which takes no inputs.
+    assert gen_npu_ops.npu_get_float_status_v2().numpy().tolist() == [0] * 8

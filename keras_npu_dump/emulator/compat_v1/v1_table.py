@@ -105,9 +105,11 @@ TABLE: Dict[str, Row] = {
             " IterationPerLoop global_dict_init set_value get_value")),
         **_of("keras_npu_dump.emulator.distribute.cluster_environment", "get_ranksize")},
     _V1 + ".estimator.npu_ops": {
+        **_of(_API + "conversion.convert_dropout", "dropout"),
+        **_of("keras_npu_dump.emulator.operators.gen_npu_ops", "basic_lstm_cell"),
         **_GEN, **_TF, **_none(
-            "NPUInit NPUShutdown initialize_system shutdown_system LARS LARSV2 dropout"
-            " basic_lstm_cell adam_apply_one_assign adam_apply_one_with_decay_assign"
+            "NPUInit NPUShutdown initialize_system shutdown_system LARS LARSV2"
+            " adam_apply_one_assign adam_apply_one_with_decay_assign"
             " outfeed_dequeue_op outfeed_enqueue_op stop_outfeed_dequeue_op")},
     _V1 + ".estimator.npu_unary_ops": {"npu_unary_ops": _GEN["gen_npu_ops"]},
     _V1 + ".hccl": {},

@@ -1,4 +1,4 @@
-"""FastGelu, FastGeluV2 and Gelu with their gradients (adapter, tf_adapter/ops/aicore).
+"""FastGelu and Gelu with their gradients (adapter, tf_adapter/ops/aicore).
 
 FastGelu is x / (1 + e^(-1.702 x)) (ops-nn, fast_gelu); Gelu the form with tanh. Both are
 calculated in float32 and rounded once, as kernels of newer chips do.

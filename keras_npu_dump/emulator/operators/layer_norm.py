@@ -19,6 +19,9 @@ def _wide(tensor: Any) -> Any:
 
 def _from(axis: int, x: Any) -> List[int]:
     rank = x.shape.rank
+    if rank is None:
+        raise ValueError("fused_layer_norm: expected x of a known rank (the emulator's form needs"
+                         " it). Received: %r" % x)
     first = axis + rank if axis < 0 else axis
     if not 0 <= first < rank:
         raise ValueError("FusedLayerNorm: expected an axis of %d dimensions. Received: %d"

@@ -170,6 +170,8 @@ class NpuOperator:
         if len(item.allowed) == 1 or isinstance(value, (bool, int, float)):
             name = "float32" if "float32" in item.allowed else item.allowed[0]
             return tf.convert_to_tensor(value, dtype=name, name=item.name)
+        if isinstance(value, (list, tuple)) and not value:
+            return tf.convert_to_tensor(value, dtype=item.allowed[0], name=item.name)
         return tf.convert_to_tensor(value, name=item.name)
 
 

@@ -38,7 +38,6 @@ _COLLECTIVES = _WORKERS + "collectives"
 _CALLBACKS = _WORKERS + "broadcast_callbacks"
 _GROUPING = _WORKERS + "weight_grouping"
 _LOSS_SCALE = _WORKERS + "loss_scale"
-_SYMBOLS = _HERE + "npu_symbols"
 _NATIVE = _HERE + "native_helpers"
 _CLUSTER = _WORKERS + "cluster_environment"
 _DISTRIBUTE: Row = {
@@ -84,6 +83,7 @@ def _imports(names: str) -> Row:
 # The operators, and what takes the place of TensorFlow's functions, stand in rooms of their own.
 _GEN_NPU_OPS: Row = {"gen_npu_ops": "keras_npu_dump.emulator.operators.gen_npu_ops"}
 _CONVERSION = _API + "conversion."
+_SYMBOLS = _CONVERSION + "npu_symbols"
 OPERATORS: Dict[str, Row] = {
     "npu_device.ops.train_ops": {
         **_of(_CONVERSION + "train_ops", "gelu fast_gelu_grad"), **_GEN_NPU_OPS,

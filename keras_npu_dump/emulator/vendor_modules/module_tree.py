@@ -55,6 +55,9 @@ def fill(top: types.ModuleType) -> None:
     for name in module_table.TABLE:
         if name != "npu_device" and module_table.loaded_at_import(name):
             importlib.import_module(name)
+    if "tensorflow.python.framework.ops" in sys.modules:
+        # Registers a symbol and a gradient, as the adapter's does when it is imported.
+        importlib.import_module("keras_npu_dump.emulator.api.conversion.train_ops")
     # The import of npu_device.distribute has put that package where the API's module belongs.
     for name, source in module_table.TABLE["npu_device"].items():
         if source is not None and source.startswith("npu_device._api."):

@@ -38,12 +38,34 @@ def npu_dropout_v2(x: Any, rate: Any, noise_shape: Any = None, seed: Optional[in
       RuntimeError: TensorFlow executes eagerly.
       ValueError: `x` is not floating point, or `rate` leaves nothing.
     """
-    keep_prob = 1.0 - rate
     if noise_shape is not None:
+        keep_prob = 1.0 - rate
         original = getattr(npu_dropout_v2, _ORIGINAL, None)
         if original is None:
             raise Exception("dropout_v2 has no %s attr" % _ORIGINAL)
         return original(x, noise_shape=noise_shape, seed=seed, name=name, rate=1.0 - keep_prob)
+    return dropout(x, 1.0 - rate, seed=seed, name=name)
+
+
+@unconverted
+def dropout(x: Any, keep_prob: Any, noise_shape: Any = None, seed: Optional[int] = None,
+            name: Optional[str] = None) -> Any:
+    """Dropout by the two operators, as `npu_ops.dropout` (adapter npu_ops.py of npu_bridge).
+
+    Args:
+      x: float16 or float32 tensor.
+      keep_prob: the part of it that is kept.
+      noise_shape: of what is drawn. Defaults to the shape of `x`.
+      seed: of the operation. Defaults to none.
+      name: of the operators. Defaults to their types.
+
+    Returns:
+      A tensor of the shape and dtype of `x`.
+
+    Raises:
+      RuntimeError: TensorFlow executes eagerly.
+      ValueError: `x` is not floating point, or `keep_prob` is not in (0, 1].
+    """
     if context.executing_eagerly():
         raise RuntimeError("npu_ops.dropout() is not compatible with eager execution.")
     x = ops.convert_to_tensor(x, name="x")
@@ -54,7 +76,8 @@ def npu_dropout_v2(x: Any, rate: Any, noise_shape: Any = None, seed: Optional[in
     if isinstance(keep_prob, float) and keep_prob == 1.0:
         return x
     seed, seed2 = random_seed.get_seed(seed)
-    mask = gen_npu_ops.drop_out_gen_mask(tf.shape(x), keep_prob, seed, seed2, name)
+    shape = tf.shape(x) if noise_shape is None else noise_shape
+    mask = gen_npu_ops.drop_out_gen_mask(shape, keep_prob, seed, seed2, name)
     return gen_npu_ops.drop_out_do_mask(x, mask, keep_prob, name)
 
 

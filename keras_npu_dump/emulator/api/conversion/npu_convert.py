@@ -1,7 +1,7 @@
 """The stand-in for `npu_device.train.npu_convert`: replaces functions of TensorFlow, by version.
 
 Names, what counts as a version and what does not, and that ranges add up over the life of the
-process are the adapter's (npu_convert.py):
+process are the adapter's (npu_convert.py), as are defaults that are types, which no call uses:
 
     2.6.2         that version          2.6.1~2.6.5   those and what lies between
     2.6.*, 2.*, * 0 to 999 for each part that is left open
@@ -9,7 +9,7 @@ process are the adapter's (npu_convert.py):
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, List, Sequence
+from typing import Any, Callable, List
 
 import tensorflow as tf
 from absl import logging
@@ -27,7 +27,7 @@ def _numbers(version: str) -> List[int]:
     return [int(part) for part in version.split(".")]
 
 
-def parse_star_ver(ver: str) -> bool:
+def parse_star_ver(ver: Any = str) -> bool:
     """Notes the range that a version with a star at its end stands for.
 
     Args:
@@ -39,7 +39,7 @@ def parse_star_ver(ver: str) -> bool:
     return True
 
 
-def parse_range_version(ver: str) -> bool:
+def parse_range_version(ver: Any = str) -> bool:
     """Notes a range of versions, if it is one: both with three parts, the lower first.
 
     Args:
@@ -52,7 +52,7 @@ def parse_range_version(ver: str) -> bool:
     return True
 
 
-def parse_version(ver: str) -> bool:
+def parse_version(ver: Any = str) -> bool:
     """Notes a single version.
 
     Args:
@@ -62,7 +62,7 @@ def parse_version(ver: str) -> bool:
     return True
 
 
-def check_version_format(version: str) -> bool:
+def check_version_format(version: Any = str) -> bool:
     """Whether a text can be a version, or a range of them.
 
     Args:
@@ -76,7 +76,7 @@ def check_version_format(version: str) -> bool:
                 or version.count("*") > 1 or version.count("~") > 1)
 
 
-def parse_version_range(version: str) -> bool:
+def parse_version_range(version: Any = str) -> bool:
     """Notes what a text stands for; False for one that is neither range nor version.
 
     Args:
@@ -99,7 +99,7 @@ def verify_version() -> bool:
     return any(low <= version <= high for low, high in _version_range)
 
 
-def judge_version_support(version_list: Sequence[str]) -> bool:
+def judge_version_support(version_list: Any = list) -> bool:
     """Whether this TensorFlow is among versions, and all of them can be read.
 
     Args:

@@ -78,8 +78,10 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     setup.wait_for_imports(emulate)
     pid = os.getpid()
     sigterm.end_with(lambda: at_sigterm(_terminated(setup)))
+    finishing = False
     try:
         status, capture = _run(setup, script, arguments)
+        finishing = True
         script_run.finish()
         if os.getpid() != pid:
             return Outcome(status if setup.error is None else 2, capture, setup.error, forked=True)
@@ -90,6 +92,8 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
         capture = attach.current_here()
         if capture is not None and capture.ending is None:
             ending.note(capture, "failed", ending.cause_of(type(error)), error)
+        if capture is not None and finishing:
+            capture.close()  # the exit handlers, of which it is one, may be over
         raise
     finally:
         sigterm.leave()

@@ -197,6 +197,31 @@ except KeyboardInterrupt:
         143, "failed", "interrupted by SIGTERM"), err
 
 
+@pytest.mark.parametrize("function", [
+    "run_as_main", "cause_of", "note", "finish", "_wait_for_threads", "close", "uninterrupted",
+    "write_records", "cut_short", "end", "_write", "tell_and_collect", "leave", "collect"])
+def test_a_second_ctrl_c_cuts_off_no_records(tmp_path, function):
+    code = OPENED + """
+import os, signal, sys, keras_npu_dump
+ours, place = os.path.dirname(keras_npu_dump.__file__), %r
+def enters(frame, event, argument):
+    code = frame.f_code
+    if event == ("return" if place == "run_as_main" else "call") and (
+            code.co_name == place and code.co_filename.startswith(ours)):
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+print("ready", flush=True)
+sys.setprofile(enters)
+os.kill(os.getpid(), signal.SIGINT)
+signal.pause()
+""" % function
+    status, _, err = signalled(tmp_path, code, [], DUMPING)
+    folder, = tmp_path.glob("d/runs/*")
+    record = json.loads((folder / "run.json").read_text())
+    assert (status, record["status"], record["cause"]) == (
+        130, "failed", "interrupted by SIGINT"), err
+
+
 @pytest.mark.parametrize("numbers, status", [([signal.SIGINT], 130), ([signal.SIGTERM], 143)])
 def test_ctrl_c_while_a_program_is_started_is_ctrl_c(tmp_path, numbers, status):
     # Before Python 3.10 a function of ours stands around the fork.

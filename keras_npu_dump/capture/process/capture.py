@@ -346,10 +346,12 @@ class Capture:
         if self.closed or os.getpid() != self.pid:
             return
         with sigterm.held_back():
-            self.closed = True
-            if self._watcher is not None:
-                self._watcher.stop()
-            ending.close(self)
+            with ending.uninterrupted():
+                self.closed = True
+                if self._watcher is not None:
+                    self._watcher.stop()
+                ending.write_records(self)
+            ending.tell_and_collect(self)
 
 
 def _reference(value: Any) -> Any:

@@ -1,8 +1,11 @@
 """The end of a process: why it ends, in the words of its record, and what is done then."""
 import atexit
+import contextlib
 import os
+import signal
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Optional
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional
 
 from keras_npu_dump import messages, outages
 from keras_npu_dump.capture.device import environment, fusion_result
@@ -72,8 +75,29 @@ def close_after_device(module: Any, close: Callable[[], None]) -> None:
         atexit.register(device_close)
 
 
-def close(capture: "Capture") -> None:
-    """Writes the last lines of journal and record, tells what is missing, and collects.
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the work inside is done, which is short.
+
+    Who presses it twice ends a script with the first, and the second would cut off what is
+    written at the end. Blocking the signal is not enough: another thread would take it.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: List[Any] = []
+    signal.signal(signal.SIGINT, lambda *what: came.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
+
+
+def write_records(capture: "Capture") -> None:
+    """Writes the last lines of journal and record.
 
     The training has ended well; its end must not become a traceback.
 
@@ -93,6 +117,14 @@ def close(capture: "Capture") -> None:
     _try(lambda: capture.record.end(
         status, cause, [one.index for one in capture.journal.sections], capture.journal.lost,
         capture.died))
+
+
+def tell_and_collect(capture: "Capture") -> None:
+    """Tells what is missing, and collects.
+
+    Args:
+      capture: of this process; its records are written.
+    """
     if capture.config.is_off:
         return
     _try(capture.tell_late_options)

@@ -90,10 +90,11 @@ def run_script(config: DumpConfig, script: str, arguments: List[str], emulate: b
     except BaseException as error:
         # A second Ctrl-C, which comes while the first one's end is noted.
         capture = attach.current_here()
-        if capture is not None and capture.ending is None:
-            ending.note(capture, "failed", ending.cause_of(type(error)), error)
-        if capture is not None and finishing:
-            capture.close()  # the exit handlers, of which it is one, may be over
+        if capture is not None:
+            if capture.ending is None:
+                ending.note(capture, "failed", ending.cause_of(type(error)), error)
+            if finishing:
+                capture.close()  # the exit handlers, of which it is one, may be over
         raise
     finally:
         sigterm.leave()

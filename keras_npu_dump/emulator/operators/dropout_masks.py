@@ -115,15 +115,13 @@ def _apply_bytes(attrs: Mapping[str, Any], x: Any, mask: Any, keep_prob: Any) ->
     del attrs
     kept = tf.cast(mask, tf.bool)
     rank = mask.shape.rank
-    if rank is None:
+    if rank is not None and x.shape.rank is not None:
+        if rank == x.shape.rank + 2:
+            kept = _untiled(kept)
+    elif rank is None or rank >= 4:
         # A shape that was not known when the mask was drawn: it is tiled, or it is not.
         kept = tf.cond(tf.equal(tf.rank(mask), tf.rank(x) + 2),
                        lambda: tf.reshape(_untiled(kept), [-1]), lambda: tf.reshape(kept, [-1]))
-    elif x.shape.rank is None and rank >= 4:
-        kept = tf.cond(tf.equal(tf.rank(x) + 2, rank),
-                       lambda: tf.reshape(_untiled(kept), [-1]), lambda: tf.reshape(kept, [-1]))
-    elif x.shape.rank is not None and rank == x.shape.rank + 2:
-        kept = _untiled(kept)
     return _apply(x, tf.reshape(kept, [-1])[:tf.size(x)], keep_prob)
 
 

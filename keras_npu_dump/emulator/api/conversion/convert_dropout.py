@@ -38,13 +38,13 @@ def npu_dropout_v2(x: Any, rate: Any, noise_shape: Any = None, seed: Optional[in
       RuntimeError: TensorFlow executes eagerly.
       ValueError: `x` is not floating point, or `rate` leaves nothing.
     """
+    keep_prob = 1.0 - rate
     if noise_shape is not None:
-        keep_prob = 1.0 - rate
         original = getattr(npu_dropout_v2, _ORIGINAL, None)
         if original is None:
             raise Exception("dropout_v2 has no %s attr" % _ORIGINAL)
         return original(x, noise_shape=noise_shape, seed=seed, name=name, rate=1.0 - keep_prob)
-    return dropout(x, 1.0 - rate, seed=seed, name=name)
+    return dropout(x, keep_prob, seed=seed, name=name)
 
 
 @unconverted

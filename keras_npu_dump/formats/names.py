@@ -28,7 +28,7 @@ _LOCAL_TIME = re.compile(
     r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
     r"(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][0-9]{3}")
 _FFTSPLUS = "FFTSPLUS"  # in form D; in form B it is the number 4
-_FFTSPLUS_TYPE = 4
+FFTS_PLUS = 4  # task type, from the Atlas A2 on
 
 _SLICE = re.compile(r"_lxslice([0-9]+)$")
 _SGT_GRAPH = re.compile(r"^.*sgt_graph_([0-9]+)_", re.DOTALL)
@@ -173,7 +173,7 @@ def _form_d_fftsplus(parts: List[str], file_name: str, csv: bool) -> Optional[Du
     n = _numbers(parts[2:6] + parts[7:], file_name)
     if n is None or parts[6] != _FFTSPLUS or len(parts[5]) != _TIME_DIGITS:
         return None
-    return DumpName(parts[0], parts[1], n[1], n[2], n[3], _FFTSPLUS_TYPE, n[4], n[5],
+    return DumpName(parts[0], parts[1], n[1], n[2], n[3], FFTS_PLUS, n[4], n[5],
                     n[6], csv, dump_number=n[0])
 
 

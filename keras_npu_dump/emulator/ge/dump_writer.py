@@ -26,7 +26,6 @@ from keras_npu_dump.formats.tensor.opdebug import INVALID_ID
 # first attribute of a file for the description of a slice, and its class has no such field.
 MARK = "emulated by keras_npu_dump"
 STREAM_ID = 0  # There are no streams here; the number is made up.
-FFTS_PLUS = 4  # task type in names of the Atlas A2
 # Of a file: a tensor, or the row that statistics have of it.
 Entry = Union[dump_file.TensorValue, str]
 ND = 2  # the format of a plain tensor, as a number of dump files
@@ -123,8 +122,8 @@ def write_operator(folder: str, session: GeSession, op_type: str, op_name: str, 
     name = names.DumpName(op_type, op_name, task_id, STREAM_ID, stamp, csv=session.stats)
     if session.generation.files == "a2":
         # The highest id means "none" (runtime dump_task.cpp).
-        name = name._replace(task_type=FFTS_PLUS, context_id=task_id % INVALID_ID, thread_id=0,
-                             device_id=session.device_id)
+        name = name._replace(task_type=names.FFTS_PLUS, context_id=task_id % INVALID_ID,
+                             thread_id=0, device_id=session.device_id)
     path = mapping.create_dump_file(folder, names.format_dump_name(name))
     if session.stats:
         stats_writer.write_stats(path, inputs, outputs, session.generation.csv)
